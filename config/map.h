@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The stage-map grammar (design §4): one rule a line (or `;`): source, pattern, `->`, meaning.
+ * Used by the preloaded library (rules in force) and by the analyzer (checks, kernel rules). Does not
+ * print, does not allocate: the caller gives the memory, so that it also runs where malloc may not.
+ */
+#ifndef ST_CONFIG_MAP_H
+#define ST_CONFIG_MAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum st_map_source { ST_MAP_NVTX = 1, ST_MAP_PYTHON = 2, ST_MAP_SYMBOL = 3, ST_MAP_KERNEL = 4, ST_MAP_LOG = 5 };
+
+enum st_map_role {
+    ST_MAP_STAGE = 1,    /* NAME */
+    ST_MAP_REQUEST = 2,  /* request */
+    ST_MAP_STEP = 3,     /* step | NAME step */
+    ST_MAP_STEP_END = 4, /* NAME step-end */
+    ST_MAP_BEGIN = 5,    /* begin NAME */
+    ST_MAP_END = 6,      /* end NAME */
+    ST_MAP_LOAD = 7,     /* load (row "load", kept apart from requests) */
+    ST_MAP_OFF = 8,      /* off */
+};
+
+#define ST_MAP_MAX_CAPTURES 9
+
+/* Texts point into the arena given to st_map_parse() and are NUL-terminated. */
+struct st_map_rule {
+    uint8_t source; /* enum st_map_source */
+    uint8_t role;   /* enum st_map_role */
+    uint16_t line_number, column;
+    const char *pattern; /* glob: `*` any run, `?` one character; the rest literal */
+    const char *name;    /* stage name, may hold $1 … $9; "" where the role has none */
+    const char *text;    /* the rule as written, trimmed */
+    const char *origin;  /* preset name, path, or "inline" */
+};
+
+struct st_map {
+    struct st_map_rule *rules;
+    uint32_t count, capacity;
+    char *arena; /* texts */
+    size_t arena_used, arena_bytes;
+};
+
+struct st_map_error {
+    int line, column; /* from 1; 0 = no place */
+    char what[160];   /* one line: what is wrong and what is allowed */
+};
+
+/* Append the rules of `text` to *map. The caller sets rules/capacity/arena/arena_bytes beforehand. On
+ * failure nothing is appended and *ret_error says where and why. Any thread. */
+bool st_map_parse(struct st_map *map, const char *text, size_t length, const char *origin,
+                  struct st_map_error *ret_error);
+
+struct st_map_capture {
+    const char *begin;
+    size_t length;
+};
+
+/* Does `text` match the glob `pattern`? With captures (may be NULL, else ST_MAP_MAX_CAPTURES entries)
+ * each `*` yields what it matched (shortest first). No allocation, linear in practice. */
+bool st_map_glob(const char *pattern, const char *text, struct st_map_capture *ret_captures);
+
+/* Expand $1 … $9 of `name` into `ret` (always NUL-terminated, cut at `size`). Returns the length. */
+size_t st_map_expand(const char *name, const struct st_map_capture *captures, char *ret, size_t size);
+
+/* Presets compiled in from config/<name>.map. NULL if there is none of that name. */
+const char *st_map_preset(const char *name);
+/* The preset whose `# programs:` line lists this base name (globs allowed), or NULL; *ret_name its name. */
+const char *st_map_preset_for_program(const char *program, const char **ret_name);
+
+#endif
