@@ -21,7 +21,7 @@
 #define ST_TRACE_MAGIC "STAGETAP"
 
 #define ST_MAX_CHUNK_BYTES (64u << 20) /* decompressed payload; larger is refused */
-#define ST_MAX_CHUNK_ROWS (1u << 22)   /* rows of one table in one chunk */
+#define ST_MAX_CHUNK_ROWS (1u << 18)   /* rows of one table in one chunk */
 #define ST_MAX_TEXT_BYTES (64u << 10)  /* one text */
 
 /* Contents of the header frame, after the 8 bytes of frame magic and size. */
@@ -198,7 +198,7 @@ enum st_lost {
     ST_LOST_CAUSES = 8,
 };
 
-_Static_assert(sizeof(struct st_trace_header) == 120, "header layout");
+_Static_assert(sizeof(struct st_trace_header) == 112, "header layout");
 _Static_assert(sizeof(struct st_chunk_head) == 72, "chunk head layout");
 _Static_assert(sizeof(struct st_index_entry) == 32, "index entry layout");
 _Static_assert(sizeof(struct st_index_footer) == 24, "index footer layout");
