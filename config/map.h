@@ -25,6 +25,7 @@ enum st_map_role {
 };
 
 #define ST_MAP_MAX_CAPTURES 9
+#define ST_MAP_MAX_NAME 64 /* bytes of a stage name as written in a rule */
 
 /* Texts point into the arena given to st_map_parse() and are NUL-terminated. */
 struct st_map_rule {

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A stage map as users name it (STAGETAP_MAP, -m, `map check`): inline rules, files and presets joined
+ * with `+`. The grammar itself is config/map.h.
+ */
+#ifndef ST_CMD_MAP_LOAD_H
+#define ST_CMD_MAP_LOAD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "config/map.h"
+
+/* Load the map that `value` names into *ret; false: `why` says what is wrong, with line and column where
+ * the grammar objects. Finish either way. */
+bool st_map_load(const char *value, struct st_map *ret, char *why, size_t why_bytes);
+void st_map_load_finish(struct st_map *map);
+
+/* Only the verdict. */
+bool st_map_load_check(const char *value, char *why, size_t why_bytes);
+
+#endif

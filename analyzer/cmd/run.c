@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * `stagetap run`: LD_PRELOAD with words. Sets the variables that the options name, refuses mistakes before
+ * the target starts, stands in for the target while it runs and says where the trace is. Main thread.
+ */
+#include <argp.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "analyzer/cmd/cmd.h"
+#include "analyzer/cmd/found.h"
+#include "analyzer/cmd/launch.h"
+#include "analyzer/cmd/refuse.h"
+
+#define LIBRARY "libstagetap.so"
+#define RUN_VARIABLE "STAGETAP_INTERNAL_RUN" /* 32 hex digits: the run that a trace belongs to */
+
+enum { KEY_EXEC = 0x1000, KEY_PRINT_ENV, KEY_SETTING /* + enum st_setting_id */ };
+
+struct run_options {
+    bool exec;
+    bool print_env;
+    char **command; /* NULL = none given */
+};
+
+/* Take one option of the settings table; a bad value ends the program before anything has started. */
+static void set_variable(const struct st_setting *setting, const char *value)
+{
+    char why[ST_WHY_BYTES];
+
+    if (value == NULL) value = "1";
+    if (!st_value_is_usable(setting, value, why)) {
+        st_say_error("--%s=%s: %s", setting->option, value, why);
+        exit(ST_EXIT_RUN_FAILED);
+    }
+    setenv(setting->variable, value, 1);
+}
+
+static error_t parse_option(int key, char *argument, struct argp_state *state)
+{
+    struct run_options *options = state->input;
+
+    switch (key) {
+    case KEY_EXEC:
+        options->exec = true;
+        return 0;
+    case KEY_PRINT_ENV:
+        options->print_env = true;
+        return 0;
+    case ARGP_KEY_ARG:
+        options->command = &state->argv[state->next - 1];
+        state->next = state->argc;
+        return 0;
+    }
+    for (int i = 0; i < ST_SETTING_COUNT; i++) {
+        const struct st_setting *setting = &st_settings[i];
+
+        if (key == KEY_SETTING + i || (setting->letter != 0 && key == setting->letter)) {
+            set_variable(setting, argument);
+            return 0;
+        }
+    }
+    return ARGP_ERR_UNKNOWN;
+}
+
+/* What --help calls the value. */
+static const char *argument_name(enum st_setting_kind kind)
+{
+    static const char *const names[] = {
+        [ST_KIND_TEXT] = "NAME",     [ST_KIND_MAP] = "MAP",         [ST_KIND_CHOICE] = "WORD",
+        [ST_KIND_CHOICES] = "LIST",  [ST_KIND_SIZE] = "SIZE",       [ST_KIND_DURATION] = "TIME",
+        [ST_KIND_WINDOW] = "WINDOW", [ST_KIND_META] = "KEY=VALUE;…", [ST_KIND_ROUNDS] = "RULE",
+        [ST_KIND_LOG] = "LEVEL",
+    };
+
+    return names[kind];
+}
+
+/* The options of the settings table, and two of our own. NULL = no memory; they live as long as the program. */
+static const struct argp_option *make_options(void)
+{
+    struct argp_option *options = calloc(ST_SETTING_COUNT + 3, sizeof(*options));
+
+    if (options == NULL) return NULL;
+    for (int i = 0; i < ST_SETTING_COUNT; i++) {
+        const struct st_setting *setting = &st_settings[i];
+        char *doc;
+
+        if (asprintf(&doc, "%s: %s (default %s)", setting->help, setting->allowed, setting->default_text) < 0) {
+            return NULL;
+        }
+        options[i].name = setting->option;
+        options[i].key = setting->letter != 0 ? setting->letter : KEY_SETTING + i;
+        options[i].arg = argument_name(setting->kind);
+        options[i].flags = i == ST_SET_AUDIT ? OPTION_ARG_OPTIONAL : 0;
+        options[i].doc = doc;
+        options[i].group = 1;
+    }
+    options[ST_SETTING_COUNT] = (struct argp_option){"exec", KEY_EXEC, NULL, 0, "become CMD; no line at the end", 2};
+    options[ST_SETTING_COUNT + 1] = (struct argp_option){
+        "print-env", KEY_PRINT_ENV, NULL, 0, "print the export lines for a shell; run nothing", 2};
+    return options;
+}
+
+/* The library beside this program: in the build tree, or installed. False: it was not found. */
+static bool find_library(char ret[PATH_MAX])
+{
+    static const char *const places[] = {"../preload/" LIBRARY, "../" STAGETAP_LIBDIR "/" LIBRARY, "../lib/" LIBRARY};
+    char program[PATH_MAX], path[PATH_MAX + 64], *slash;
+    ssize_t length = readlink("/proc/self/exe", program, sizeof(program) - 1);
+
+    if (length <= 0) return false;
+    program[length] = '\0';
+    slash = strrchr(program, '/');
+    if (slash == NULL) return false;
+    slash[1] = '\0';
+    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+        snprintf(path, sizeof(path), "%s%s", program, places[i]);
+        if (realpath(path, ret) != NULL && access(ret, R_OK) == 0) return true;
+    }
+    return false;
+}
+
+/* Put the library in front of what is preloaded already. False: said why. */
+static bool set_preload(const char *library)
+{
+    const char *old = getenv("LD_PRELOAD");
+    size_t length = strlen(library);
+    char *value;
+    bool ok;
+
+    if (strpbrk(library, " :\n") != NULL) {
+        st_say_error("%s: the loader cannot preload a path with a blank or colon; install stagetap elsewhere", library);
+        return false;
+    }
+    if (old == NULL || old[0] == '\0') return setenv("LD_PRELOAD", library, 1) == 0;
+    if (strncmp(old, library, length) == 0 && strchr(" :", old[length]) != NULL) return true;
+    if (asprintf(&value, "%s:%s", library, old) < 0) return false;
+    ok = setenv("LD_PRELOAD", value, 1) == 0;
+    free(value);
+    return ok;
+}
+
+/* export NAME='value', quoted for any POSIX shell. */
+static void print_export(const char *name, const char *value)
+{
+    printf("export %s='", name);
+    for (; *value != '\0'; value++) {
+        if (*value == '\'') {
+            fputs("'\\''", stdout);
+        } else {
+            fputc(*value, stdout);
+        }
+    }
+    puts("'");
+}
+
+static void print_environment(void)
+{
+    print_export("LD_PRELOAD", getenv("LD_PRELOAD"));
+    for (int i = 0; i < ST_SETTING_COUNT; i++) {
+        const char *value = getenv(st_settings[i].variable);
+        if (value != NULL) print_export(st_settings[i].variable, value);
+    }
+}
+
+/* A fresh run id, given to the target and the processes that it starts. */
+static void set_run_id(uint8_t run[16])
+{
+    char text[33];
+
+    if (getrandom(run, 16, 0) != 16) memcpy(run, &(pid_t){getpid()}, sizeof(pid_t));
+    for (int i = 0; i < 16; i++) snprintf(text + 2 * i, 3, "%02x", run[i]);
+    setenv(RUN_VARIABLE, text, 1);
+}
+
+static int cannot_execute(const char *command, int why)
+{
+    st_say_error("%s: %s", command, strerror(why));
+    return why == ENOENT ? ST_EXIT_NOT_FOUND : ST_EXIT_CANNOT_EXECUTE;
+}
+
+/* The one line at the end. */
+static void say_where(const uint8_t run[16], const struct st_launch *launch, const char *command)
+{
+    const char *mode = getenv("STAGETAP_MODE");
+    struct st_found found;
+
+    if (mode != NULL && strcmp(mode, "off") == 0) return;
+    found = st_found_search(getenv("STAGETAP_OUT"), run, launch->pid);
+    if (found.path == NULL) {
+        st_say_error("no trace: %s used no CUDA and no request rule matched (programs that are static or set-uid are "
+                     "out of reach)",
+                     command);
+    } else if (found.count == 1) {
+        st_say_error("trace %s · stagetap report %s", found.path, found.path);
+    } else {
+        st_say_error("trace %s and %zu more of this run · stagetap report %s", found.path, found.count - 1, found.path);
+    }
+    free(found.path);
+}
+
+static int run_target(char **command)
+{
+    struct st_launch launch;
+    uint8_t run[16] = {0};
+
+    set_run_id(run);
+    if (!st_launch_run(command, &launch)) {
+        st_say_error("cannot start a process: %s", strerror(errno));
+        return ST_EXIT_RUN_FAILED;
+    }
+    if (!launch.started) return cannot_execute(command[0], launch.exec_errno);
+    say_where(run, &launch, command[0]);
+    return launch.exit_code;
+}
+
+static int run(int argc, char **argv)
+{
+    struct run_options options = {0};
+    struct argp argp = {make_options(), parse_option, "[--] CMD ARG…",
+                        "Run CMD with the profiler in front of it.\vEach option sets the variable STAGETAP_… of the same "
+                        "name. Exit status: that of CMD, 128+N when signal N ended it, 126 or 127 when it could not be "
+                        "executed or found, 125 when stagetap itself failed."};
+    char library[PATH_MAX], why[ST_WHY_BYTES];
+
+    argp_err_exit_status = ST_EXIT_RUN_FAILED;
+    if (argp.options == NULL || argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &options) != 0) {
+        return ST_EXIT_RUN_FAILED;
+    }
+    if (options.command == NULL && !options.print_env) {
+        st_say_error("run: no command given; stagetap run [OPTION…] [--] CMD ARG…");
+        return ST_EXIT_RUN_FAILED;
+    }
+    if (!st_environment_is_usable(environ, why)) {
+        st_say_error("%s", why);
+        return ST_EXIT_RUN_FAILED;
+    }
+    if (!find_library(library)) {
+        st_say_error("%s: not found beside this program; install both together", LIBRARY);
+        return ST_EXIT_RUN_FAILED;
+    }
+    if (!set_preload(library)) return ST_EXIT_RUN_FAILED;
+    if (options.print_env) {
+        print_environment();
+        return ST_EXIT_OK;
+    }
+    if (!options.exec) return run_target(options.command);
+    fflush(NULL);
+    execvp(options.command[0], options.command);
+    return cannot_execute(options.command[0], errno);
+}
+
+const struct st_command st_command_run = {"run", "[OPTION…] [--] CMD ARG…", "run CMD with the profiler in front of it",
+                                          run};

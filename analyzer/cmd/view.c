@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Shared options of the views, and the way from a FILE argument to a shown report. Main thread. */
+#include "analyzer/cmd/view.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "analyzer/cmd/cmd.h"
+#include "analyzer/model/model.h"
+#include "analyzer/reader/find.h"
+#include "analyzer/render/report_json.h"
+#include "config/settings.h"
+
+enum { KEY_REQUEST = 0x2000, KEY_STAGE, KEY_DEVICE, KEY_MIN, KEY_TOP, KEY_UNIT, KEY_COLOR, KEY_UTC, KEY_FORMAT,
+       KEY_STRICT, KEY_JSON, KEY_ROUNDS };
+
+static const struct argp_option view_options[] = {
+    {"json", KEY_JSON, NULL, 0, "the whole document stagetap.report/1", 1},
+    {"request", KEY_REQUEST, "WHICH", 0, "steady (default), first, all, or a number", 1},
+    {"stage", KEY_STAGE, "NAME", 0, "only this row and what is below it", 1},
+    {"device", KEY_DEVICE, "N", 0, "only this device", 1},
+    {"rounds", KEY_ROUNDS, "RULE", 0, "warmup=N or stable=P%/K instead of the trace's own rule; marked so", 1},
+    {"min", KEY_MIN, "TIME", 0, "shortest gap in the list, e.g. 20us (default); 0 = all", 2},
+    {"top", KEY_TOP, "N", 0, "lines of a list (default 20); 0 = all", 2},
+    {"unit", KEY_UNIT, "UNIT", 0, "auto, ns, us, ms or s", 2},
+    {"utc", KEY_UTC, NULL, 0, "instants as UTC time of day", 2},
+    {"format", KEY_FORMAT, "FORMAT", 0, "csv or md for tables", 2},
+    {"color", KEY_COLOR, "WHEN", 0, "auto, always or never; NO_COLOR is respected", 2},
+    {"strict", KEY_STRICT, NULL, 0, "exit 1 when data were lost or not collected", 2},
+    {0},
+};
+
+/* "0" or a time as in STAGETAP_FLUSH. */
+static bool parse_min(const char *text, int64_t *ret_ns)
+{
+    uint64_t value = 0;
+
+    if (strcmp(text, "0") != 0 && !st_parse_duration(text, &value)) return false;
+    *ret_ns = value > INT64_MAX ? INT64_MAX : (int64_t)value;
+    return true;
+}
+
+static bool parse_format(const char *text, enum st_grid_format *ret)
+{
+    if (strcmp(text, "csv") != 0 && strcmp(text, "md") != 0) return false;
+    *ret = text[0] == 'c' ? ST_GRID_FORMAT_CSV : ST_GRID_FORMAT_MD;
+    return true;
+}
+
+static bool is_color(const char *text)
+{
+    return strcmp(text, "auto") == 0 || strcmp(text, "always") == 0 || strcmp(text, "never") == 0;
+}
+
+static error_t parse_option(int key, char *argument, struct argp_state *state)
+{
+    struct st_view *view = state->input;
+    struct st_rounds_rule rule;
+
+    switch (key) {
+    case KEY_JSON: view->json = true; return 0;
+    case KEY_STRICT: view->strict = true; return 0;
+    case KEY_UTC: view->filter.utc = true; return 0;
+    case KEY_REQUEST: view->options.request = argument; return 0;
+    case KEY_STAGE: view->filter.stage = argument; return 0;
+    case KEY_DEVICE:
+        if (!st_count_parse(argument, &view->options.device)) argp_error(state, "--device=%s: give a number", argument);
+        return 0;
+    case KEY_ROUNDS:
+        if (!st_parse_rounds(argument, &rule)) argp_error(state, "--rounds=%s: give warmup=N or stable=P%%/K", argument);
+        view->options.rounds = argument;
+        return 0;
+    case KEY_MIN:
+        if (!parse_min(argument, &view->options.min_gap_ns)) {
+            argp_error(state, "--min=%s: give a time such as 20us, or 0", argument);
+        }
+        return 0;
+    case KEY_TOP:
+        if (!st_count_parse(argument, &view->filter.top)) argp_error(state, "--top=%s: give a number", argument);
+        return 0;
+    case KEY_UNIT:
+        if (!st_unit_parse(argument, &view->style.unit)) {
+            argp_error(state, "--unit=%s: give auto, ns, us, ms or s", argument);
+        }
+        return 0;
+    case KEY_FORMAT:
+        if (!parse_format(argument, &view->style.format)) argp_error(state, "--format=%s: give csv or md", argument);
+        return 0;
+    case KEY_COLOR:
+        if (!is_color(argument)) argp_error(state, "--color=%s: give auto, always or never", argument);
+        view->color = argument;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (view->word_count == view->word_limit) argp_error(state, "%s: one argument too many", argument);
+        view->words[view->word_count++] = argument;
+        return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/* Colours, width and cutting depend on where the output goes. */
+static void choose_style(struct st_view *view)
+{
+    const char *no_color = getenv("NO_COLOR"), *terminal = getenv("TERM");
+    struct winsize size;
+
+    view->style.out = stdout;
+    view->style.terminal = isatty(STDOUT_FILENO) != 0;
+    if (view->style.terminal && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) view->style.width = size.ws_col;
+    if (strcmp(view->color, "auto") == 0) {
+        view->style.color = view->style.terminal && (no_color == NULL || no_color[0] == '\0') &&
+                            (terminal == NULL || strcmp(terminal, "dumb") != 0);
+    } else {
+        view->style.color = strcmp(view->color, "always") == 0;
+    }
+    if (view->style.format != ST_GRID_FORMAT_TEXT) view->style.color = false;
+}
+
+void st_view_parse(struct st_view *view, int argc, char **argv, int words, const char *arguments, const char *doc)
+{
+    struct argp argp = {view_options, parse_option, arguments, doc};
+
+    *view = (struct st_view){.word_limit = words, .color = "auto"};
+    view->options.device = -1;
+    view->options.min_gap_ns = 20000;
+    view->filter.top = 20;
+    argp_parse(&argp, argc, argv, 0, NULL, view);
+    choose_style(view);
+}
+
+/* The exit code for a failed call of the library. */
+static int exit_code_of(enum st_status status)
+{
+    return status == ST_USAGE || status == ST_NOT_FOUND ? ST_EXIT_USAGE : ST_EXIT_UNREADABLE;
+}
+
+int st_view_open(struct st_view *view, const char *word, struct st_report *ret)
+{
+    char path[PATH_MAX];
+    struct st_model *model = NULL;
+    struct st_err err = {.offset = -1};
+    enum st_status status;
+
+    if (view->json) view->options.min_gap_ns = 0; /* --min cuts the screen only */
+    status = st_reader_find(word, path, sizeof(path), &view->filter.name_file, &err);
+    if (status == ST_OK) status = st_model_load(path, &model, &err);
+    if (status == ST_OK) status = st_report_build(model, &view->options, ret, &err);
+    st_model_destroy(model);
+    if (status == ST_OK) return ST_EXIT_OK;
+    st_say_err(&err);
+    return exit_code_of(status);
+}
+
+/* Were data lost, or not collected although they were asked for? */
+static bool has_holes(const struct st_report *report)
+{
+    for (size_t i = 0; i < report->trace_count; i++) {
+        const struct st_report_trace *trace = &report->traces[i];
+
+        if (!trace->complete) return true;
+        for (size_t k = 0; k < trace->lost.count; k++) {
+            if (trace->lost.items[k].value != 0) return true;
+        }
+    }
+    for (size_t i = 0; i < report->capability_count; i++) {
+        const char *state = report->capabilities[i].state;
+        if (strcmp(state, "degraded") == 0 || strcmp(state, "requested") == 0) return true;
+    }
+    return strcmp(report->device_time, "not_collected") == 0;
+}
+
+int st_view_show(const struct st_view *view, const struct st_report *report, st_view_fn show)
+{
+    bool ok = true;
+
+    if (view->json) {
+        st_report_write_json(report, stdout);
+    } else {
+        ok = show(report, &view->filter, &view->style);
+    }
+    if (!ok) {
+        st_say_error("out of memory");
+        return ST_EXIT_UNREADABLE;
+    }
+    return view->strict && has_holes(report) ? ST_EXIT_FOUND : ST_EXIT_OK;
+}
+
+int st_view_run(int argc, char **argv, const char *request, const char *doc, st_view_fn show)
+{
+    struct st_view view;
+    struct st_report report;
+    int code;
+
+    st_view_parse(&view, argc, argv, 1, "[FILE]", doc);
+    if (view.options.request == NULL) view.options.request = request;
+    code = st_view_open(&view, view.words[0], &report);
+    if (code != ST_EXIT_OK) return code;
+    code = st_view_show(&view, &report, show);
+    st_report_finish(&report);
+    return code;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the commands that show a report have in common: the shared options, finding and reading the trace,
+ * the exit code. Main thread.
+ */
+#ifndef ST_CMD_VIEW_H
+#define ST_CMD_VIEW_H
+
+#include <argp.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "analyzer/analysis/report.h"
+#include "analyzer/render/views.h"
+
+struct st_view {
+    const char *words[2]; /* arguments that are no options */
+    int word_count;
+    int word_limit;
+    bool json;
+    bool strict;
+    const char *color; /* auto, always, never */
+    struct st_report_options options;
+    struct st_filter filter;
+    struct st_style style;
+};
+
+/* Shows an opened report; returns false when memory ran out. */
+typedef bool (*st_view_fn)(const struct st_report *report, const struct st_filter *filter,
+                           const struct st_style *style);
+
+/* Parse the shared options. *view is set to defaults first; `words` is how many plain arguments may stand
+ * (NAME and FILE, or FILE). Exits with 2 on a mistake and with 0 after --help. */
+void st_view_parse(struct st_view *view, int argc, char **argv, int words, const char *arguments, const char *doc);
+
+/* Read the trace that `word` means (NULL = the newest here) and build its report. Returns an exit code;
+ * on ST_EXIT_OK the caller finishes *ret. Errors were said. */
+int st_view_open(struct st_view *view, const char *word, struct st_report *ret);
+
+/* Show `report`: JSON, or heading and `show`. Returns the exit code, --strict included. */
+int st_view_show(const struct st_view *view, const struct st_report *report, st_view_fn show);
+
+/* The whole of a simple command: parse, open, show. */
+int st_view_run(int argc, char **argv, const char *request, const char *doc, st_view_fn show);
+
+#endif

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Inside of the model's building: what build.c collects and link_*.c turn into the model. One thread. */
+#ifndef ST_MODEL_LINK_H
+#define ST_MODEL_LINK_H
+
+#include "arena.h"
+#include "build.h"
+#include "clock.h"
+#include "rows.h"
+
+#define ST_MAX_DENSE_ID (1u << 22) /* string, row-name and thread ids above are not believed */
+
+struct st_raw_function { /* NAME of a function handle */
+    uint64_t key;
+    int64_t at; /* ticks, then ns */
+    const char *text;
+};
+struct st_api { /* DRIVER_API */
+    int64_t start, end; /* device clock, then ns */
+    uint32_t correlation;
+    uint32_t tid;
+    uint32_t call_index; /* of calls[], found when asked; ST_NONE */
+    int32_t call;        /* calldefs[], -1 = none of ours */
+};
+struct st_instant { /* requests open from here to the next instant */
+    int64_t at_ns;
+    uint32_t open;
+    uint32_t sum; /* of their indices: the index itself where open == 1 */
+};
+struct st_span_raw {
+    uint32_t request, name, parent_id; /* beside spans[], by the same index */
+};
+
+struct st_builder {
+    struct st_model *model;
+    bool failed; /* out of memory */
+    struct st_clock host, device;
+
+    size_t thread_capacity, calldef_capacity, name_capacity, rule_capacity, capability_capacity, key_capacity,
+        counter_capacity, missed_capacity, device_capacity;
+    struct st_call *calls; /* ticks in begin_ns, end_ns; thread in `group`; span id in `span` */
+    size_t call_count, call_capacity;
+    struct st_raw_call *early; /* calls that came before their CALLDEF */
+    size_t early_count, early_capacity;
+    struct st_raw_begin *begins;
+    size_t begin_count, begin_capacity;
+    struct st_raw_end *ends;
+    size_t end_count, end_capacity;
+    struct st_op *ops; /* device clock; correlation in `call` */
+    size_t op_count, op_capacity;
+    struct st_api *apis;
+    size_t api_count, api_capacity;
+    struct st_raw_function *functions;
+    size_t function_count, function_capacity;
+    int64_t end_ticks; /* END */
+    bool has_end;
+    const char **row_names; /* by NAME.key */
+    size_t row_name_count;
+
+    /* while linking */
+    struct st_rows_table rows;
+    uint32_t *thread_of_index; /* THREAD.thread -> threads[] */
+    size_t thread_of_index_count;
+    uint32_t *spans_by_id; /* indices into spans[], by id */
+    struct st_span_raw *span_raw;
+    struct st_instant *instants;
+    size_t instant_count;
+    uint32_t *request_by_number; /* SPAN_BEGIN.request -> requests[] */
+    size_t request_number_count;
+    uint32_t *foreign_row; /* threads[] -> "unattributed/THREAD", ST_NONE until needed */
+};
+
+/* Steps of st_builder_finish(), in this order; false: out of memory. */
+bool st_link_times(struct st_builder *builder);    /* clocks; every time is ns afterwards */
+bool st_link_threads(struct st_builder *builder);
+bool st_link_spans(struct st_builder *builder);    /* spans, rows, requests, groups of spans */
+bool st_link_calls(struct st_builder *builder);    /* order, span, group, what they count as */
+bool st_link_ops(struct st_builder *builder);      /* launch, row, group; kernel rules */
+bool st_link_requests(struct st_builder *builder); /* ends, steps; lists by group */
+
+/* Index into threads[] of THREAD.thread `index`, or ST_NONE. */
+uint32_t st_link_thread(const struct st_builder *builder, int64_t index);
+/* THREAD.thread `index` is threads[thread]; false: out of memory. */
+bool st_link_note_thread(struct st_builder *builder, uint32_t index, uint32_t thread);
+/* Index into spans[] of span `id`, or ST_NONE. */
+uint32_t st_link_span(const struct st_builder *builder, uint32_t id);
+/* The group that something entered at `at_ns` inside spans[span] (ST_NONE: in none) belongs to. */
+uint32_t st_link_group(const struct st_builder *builder, uint32_t span, int64_t at_ns);
+/* The only request open at `at_ns`, or ST_NONE. */
+uint32_t st_link_only_request(const struct st_builder *builder, int64_t at_ns);
+/* The row of something on threads[thread] in spans[span] that belongs to `group`. */
+uint32_t st_link_row(struct st_builder *builder, uint32_t thread, uint32_t span, uint32_t group);
+
+#endif

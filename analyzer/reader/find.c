@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Finding the trace that is meant; see find.h. */
+#include "find.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "preload/trace/chunk.h"
+#include "rings.h"
+
+/* The header of a file, if it is a trace. */
+static bool peek_header(const char *path, struct st_trace_header *ret_header, struct timespec *ret_changed)
+{
+    uint8_t bytes[512];
+    struct stat info;
+    size_t header_bytes;
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (file < 0) {
+        return false;
+    }
+    ssize_t got = fstat(file, &info) == 0 && S_ISREG(info.st_mode) ? read(file, bytes, sizeof(bytes)) : -1;
+    close(file);
+    *ret_changed = info.st_mtim;
+    return got > 0 && st_header_decode(bytes, (size_t)got, ret_header, &header_bytes) == ST_HEADER_OK;
+}
+
+static bool is_later(struct timespec a, struct timespec b)
+{
+    return a.tv_sec != b.tv_sec ? a.tv_sec > b.tv_sec : a.tv_nsec > b.tv_nsec;
+}
+
+/* The newest trace in `folder`, of process `pid` if that is not 0. */
+static bool newest_in(const char *folder, long pid, char *ret_path, size_t size)
+{
+    struct timespec best = {0};
+    struct dirent *entry;
+    bool found = false;
+    DIR *open_folder = opendir(folder);
+    while (open_folder && (entry = readdir(open_folder))) {
+        char path[PATH_MAX];
+        struct st_trace_header header;
+        struct timespec changed;
+        if (!strstr(entry->d_name, ".stap")) {
+            continue;
+        }
+        int length = strcmp(folder, ".") == 0 ? snprintf(path, sizeof(path), "%s", entry->d_name)
+                                              : snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name);
+        if (length < 0 || (size_t)length >= sizeof(path) || (size_t)length >= size ||
+            !peek_header(path, &header, &changed) || (pid != 0 && header.pid != (uint32_t)pid)) {
+            continue;
+        }
+        if (!found || is_later(changed, best)) {
+            memcpy(ret_path, path, (size_t)length + 1);
+            best = changed;
+            found = true;
+        }
+    }
+    if (open_folder) {
+        closedir(open_folder);
+    }
+    return found;
+}
+
+static bool find_by_pid(const char *word, char *ret_path, size_t size)
+{
+    char *end, folder[64];
+    long pid = strtol(word, &end, 10);
+    if (*end != 0 || pid <= 0 || pid > INT_MAX) {
+        return false;
+    }
+    snprintf(folder, sizeof(folder), "/proc/%ld/cwd", pid);
+    return st_rings_trace_of((pid_t)pid, ret_path, size) || newest_in(".", pid, ret_path, size) ||
+           newest_in(folder, pid, ret_path, size);
+}
+
+enum st_status st_reader_find(const char *word, char *ret_path, size_t size, bool *ret_guessed, struct st_err *err)
+{
+    struct stat info;
+    *ret_guessed = true;
+    if (!word) {
+        return newest_in(".", 0, ret_path, size)
+                   ? ST_OK
+                   : st_fail(err, ST_NOT_FOUND, NULL, -1, "name a .stap file, a folder or a process id",
+                             "no trace in the current folder");
+    }
+    if (stat(word, &info) != 0) {
+        return find_by_pid(word, ret_path, size)
+                   ? ST_OK
+                   : st_fail(err, ST_NOT_FOUND, word, -1, "name a .stap file, a folder or a process id",
+                             "no such file, and no traced process of that id");
+    }
+    if (S_ISDIR(info.st_mode)) {
+        return newest_in(word, 0, ret_path, size) ? ST_OK
+                                                  : st_fail(err, ST_NOT_FOUND, word, -1,
+                                                            "name the folder that STAGETAP_OUT pointed to",
+                                                            "no trace in this folder");
+    }
+    if (strlen(word) >= size) {
+        return st_fail(err, ST_USAGE, NULL, -1, NULL, "path too long");
+    }
+    memcpy(ret_path, word, strlen(word) + 1);
+    *ret_guessed = false;
+    return ST_OK;
+}

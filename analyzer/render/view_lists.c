@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The list views: gaps, kernels, transfers, syncs, rounds. One table and one total each. One thread. */
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+
+#include "analyzer/render/views.h"
+
+const char *st_phase_name(enum st_phase phase)
+{
+    static const char *const names[] = {
+        [ST_PHASE_NONE] = "open", [ST_PHASE_FIRST] = "first", [ST_PHASE_WARMUP] = "warm-up", [ST_PHASE_STEADY] = "steady"};
+
+    return names[phase];
+}
+
+/* Is there room for one more line? */
+static bool has_room(const struct st_filter *filter, const struct st_grid *grid)
+{
+    return filter->top == 0 || (int64_t)grid->row_count < filter->top;
+}
+
+static bool print_list(struct st_grid *grid, const struct st_style *style)
+{
+    bool ok = grid->row_count == 0 && style->format != ST_GRID_FORMAT_CSV ? !grid->failed : st_grid_print(grid, style);
+
+    st_grid_finish(grid);
+    return ok;
+}
+
+/* "20 of 312 shown" beside a list that was cut, "312" else. */
+static void say_shown(const struct st_style *style, const char *what, int64_t shown, int64_t all, const char *total)
+{
+    if (style->format == ST_GRID_FORMAT_CSV) return;
+    if (shown < all) {
+        st_style_line(style, "%s: %" PRId64 " of %" PRId64 " shown (--top, --min, --stage)%s", what, shown, all, total);
+    } else {
+        st_style_line(style, "%s: %" PRId64 "%s", what, all, total);
+    }
+}
+
+static bool say_not_collected(const struct st_style *style, const char *what)
+{
+    if (style->format != ST_GRID_FORMAT_CSV) st_style_line(style, "%s: not collected (no device time)", what);
+    return true;
+}
+
+static void add_instant(struct st_grid *grid, const struct st_report *report, const struct st_filter *filter,
+                        int64_t at_ns)
+{
+    int64_t utc_ns;
+    time_t seconds;
+    struct tm utc;
+    char text[48], clock[32];
+
+    if (!filter->utc || report->trace_count == 0) {
+        st_grid_add_value(grid, true, at_ns);
+        return;
+    }
+    utc_ns = report->traces[0].realtime_start_ns + at_ns;
+    seconds = (time_t)(utc_ns / 1000000000);
+    if (utc_ns <= 0 || gmtime_r(&seconds, &utc) == NULL || strftime(clock, sizeof(clock), "%H:%M:%S", &utc) == 0) {
+        st_grid_add_text(grid, NULL);
+        return;
+    }
+    snprintf(text, sizeof(text), "%s.%06d", clock, (int)(utc_ns % 1000000000 / 1000));
+    st_grid_add_text(grid, text);
+}
+
+static void add_drained_by(struct st_grid *grid, const struct st_report_gap *gap)
+{
+    char text[512];
+
+    if (gap->drained_call == NULL) {
+        st_grid_add_text(grid, gap->drained_why);
+        return;
+    }
+    snprintf(text, sizeof(text), "%.200s in %.200s", gap->drained_call,
+             gap->drained_stage != NULL ? gap->drained_stage : "no stage");
+    st_grid_add_text(grid, text);
+}
+
+bool st_view_gaps(const struct st_report *report, const struct st_filter *filter, const struct st_style *style)
+{
+    struct st_grid grid;
+    int64_t shown;
+    char total[96], time[ST_NUMBER_BYTES];
+
+    if (!report->gaps_known) return say_not_collected(style, "gaps");
+    st_grid_init(&grid);
+    st_grid_add_column(&grid, ST_GRID_COUNT, 0, "request");
+    st_grid_add_column(&grid, ST_GRID_COUNT, 0, "GPU");
+    st_grid_add_column(&grid, filter->utc ? ST_GRID_TEXT : ST_GRID_TIME, 0, filter->utc ? "start UTC" : "start");
+    st_grid_add_column(&grid, ST_GRID_TIME, 1, "duration");
+    st_grid_add_cuttable(&grid, 1, "before");
+    st_grid_add_cuttable(&grid, 1, "after");
+    st_grid_add_cuttable(&grid, 1, "cause");
+    st_grid_add_cuttable(&grid, 1, "queue drained by");
+    for (size_t i = 0; i < report->gap_count && has_room(filter, &grid); i++) {
+        const struct st_report_gap *gap = &report->gaps[i];
+
+        if (!st_row_is_within(gap->before, filter->stage) && !st_row_is_within(gap->after, filter->stage)) continue;
+        st_grid_add_value(&grid, true, gap->request);
+        st_grid_add_value(&grid, true, gap->device);
+        add_instant(&grid, report, filter, gap->start_ns);
+        st_grid_add_value(&grid, true, gap->duration_ns);
+        st_grid_add_text(&grid, gap->before);
+        st_grid_add_text(&grid, gap->after);
+        st_grid_add_text(&grid, gap->cause);
+        add_drained_by(&grid, gap);
+    }
+    shown = (int64_t)grid.row_count;
+    snprintf(total, sizeof(total), "; all together %s", st_time_format(style->unit, report->gaps_total_ns, time));
+    if (!print_list(&grid, style)) return false;
+    say_shown(style, "gaps", shown, report->gaps_total_count, total);
+    return true;
+}
+
+bool st_view_kernels(const struct st_report *report, const struct st_filter *filter, const struct st_style *style)
+{
+    struct st_grid grid;
+    int64_t shown;
+
+    if (!report->kernels_known) return say_not_collected(style, "kernels");
+    st_grid_init(&grid);
+    st_grid_add_cuttable(&grid, 0, "kernel");
+    st_grid_add_cuttable(&grid, 0, "stage");
+    st_grid_add_column(&grid, ST_GRID_COUNT, 1, "count");
+    st_grid_add_column(&grid, ST_GRID_TEXT, 1, "per step");
+    st_grid_add_column(&grid, ST_GRID_TIME, 1, "total");
+    st_grid_add_column(&grid, ST_GRID_TIME, 2, "min");
+    st_grid_add_column(&grid, ST_GRID_TIME, 2, "median");
+    st_grid_add_column(&grid, ST_GRID_TIME, 2, "max");
+    for (size_t i = 0; i < report->kernel_count && has_room(filter, &grid); i++) {
+        const struct st_report_kernel *kernel = &report->kernels[i];
+        struct st_scale thousandths = {1000, 3, ""};
+        char number[ST_NUMBER_BYTES];
+
+        if (!st_row_is_within(kernel->stage, filter->stage)) continue;
+        st_grid_add_text(&grid, kernel->name);
+        st_grid_add_text(&grid, kernel->stage);
+        st_grid_add_value(&grid, true, kernel->count);
+        st_grid_add_text(&grid, kernel->per_step_milli.known
+                                    ? st_scale_format(&thousandths, kernel->per_step_milli.value, number)
+                                    : NULL);
+        st_grid_add_value(&grid, true, kernel->total_ns);
+        st_grid_add_value(&grid, true, kernel->min_ns);
+        st_grid_add_value(&grid, true, kernel->median_ns);
+        st_grid_add_value(&grid, true, kernel->max_ns);
+    }
+    shown = (int64_t)grid.row_count;
+    if (!print_list(&grid, style)) return false;
+    say_shown(style, "kernels", shown, (int64_t)report->kernel_count, "");
+    return true;
+}
+
+static void add_figure(struct st_grid *grid, struct st_figure figure)
+{
+    st_grid_add_value(grid, figure.known, figure.value);
+}
+
+bool st_view_transfers(const struct st_report *report, const struct st_filter *filter, const struct st_style *style)
+{
+    struct st_grid grid;
+    int64_t shown;
+
+    if (!report->transfers_known) return say_not_collected(style, "transfers");
+    st_grid_init(&grid);
+    st_grid_add_column(&grid, ST_GRID_TEXT, 0, "direction");
+    st_grid_add_column(&grid, ST_GRID_TEXT, 0, "memory");
+    st_grid_add_cuttable(&grid, 0, "stage");
+    st_grid_add_column(&grid, ST_GRID_COUNT, 1, "count");
+    st_grid_add_column(&grid, ST_GRID_BYTES, 1, "size");
+    st_grid_add_column(&grid, ST_GRID_TIME, 1, "busy");
+    st_grid_add_column(&grid, ST_GRID_RATE, 1, "rate");
+    st_grid_add_column(&grid, ST_GRID_TIME, 2, "not hidden");
+    st_grid_add_column(&grid, ST_GRID_COUNT, 2, "repeats");
+    st_grid_add_column(&grid, ST_GRID_COUNT, 2, "round trips");
+    for (size_t i = 0; i < report->transfer_count && has_room(filter, &grid); i++) {
+        const struct st_report_transfer *transfer = &report->transfers[i];
+
+        if (!st_row_is_within(transfer->stage, filter->stage)) continue;
+        st_grid_add_text(&grid, transfer->direction);
+        st_grid_add_text(&grid, transfer->kind);
+        st_grid_add_text(&grid, transfer->stage);
+        st_grid_add_value(&grid, true, transfer->count);
+        st_grid_add_value(&grid, true, transfer->bytes);
+        st_grid_add_value(&grid, true, transfer->busy_ns);
+        add_figure(&grid, transfer->rate_bytes_per_s);
+        add_figure(&grid, transfer->exposed_ns);
+        add_figure(&grid, transfer->repeats);
+        add_figure(&grid, transfer->round_trips);
+    }
+    shown = (int64_t)grid.row_count;
+    if (!print_list(&grid, style)) return false;
+    say_shown(style, "transfers", shown, (int64_t)report->transfer_count, "");
+    return true;
+}
+
+/* The stages whose work was waited for, largest first: "sample 12.3 ms, decode 1.0 ms". */
+static void add_awaited(struct st_grid *grid, const struct st_report_sync *sync, enum st_unit unit)
+{
+    char text[512] = "";
+
+    for (size_t i = 0; sync->awaited_known && i < sync->awaited_count; i++) {
+        char time[ST_NUMBER_BYTES];
+        size_t used = strlen(text);
+
+        snprintf(text + used, sizeof(text) - used, "%s%.100s %s", i > 0 ? ", " : "", sync->awaited_stages[i].cause,
+                 st_time_format(unit, sync->awaited_stages[i].duration_ns, time));
+    }
+    st_grid_add_text(grid, sync->awaited_known ? text : NULL);
+}
+
+bool st_view_syncs(const struct st_report *report, const struct st_filter *filter, const struct st_style *style)
+{
+    struct st_grid grid;
+    int64_t shown;
+
+    if (!report->syncs_known) return say_not_collected(style, "syncs");
+    st_grid_init(&grid);
+    st_grid_add_cuttable(&grid, 0, "call");
+    st_grid_add_cuttable(&grid, 0, "blocked stage");
+    st_grid_add_column(&grid, ST_GRID_COUNT, 1, "count");
+    st_grid_add_column(&grid, ST_GRID_TIME, 1, "waited");
+    st_grid_add_cuttable(&grid, 1, "for work of");
+    for (size_t i = 0; i < report->sync_count && has_room(filter, &grid); i++) {
+        const struct st_report_sync *sync = &report->syncs[i];
+
+        if (!st_row_is_within(sync->blocked_stage, filter->stage)) continue;
+        st_grid_add_text(&grid, sync->call);
+        st_grid_add_text(&grid, sync->blocked_stage);
+        st_grid_add_value(&grid, true, sync->count);
+        st_grid_add_value(&grid, true, sync->wait_ns);
+        add_awaited(&grid, sync, style->unit);
+    }
+    shown = (int64_t)grid.row_count;
+    if (!print_list(&grid, style)) return false;
+    say_shown(style, "waiting calls", shown, (int64_t)report->sync_count, "");
+    return true;
+}
+
+bool st_view_rounds(const struct st_report *report, const struct st_filter *filter, const struct st_style *style)
+{
+    struct st_grid grid;
+    int64_t shown;
+
+    st_grid_init(&grid);
+    st_grid_add_column(&grid, ST_GRID_COUNT, 0, "request");
+    st_grid_add_column(&grid, ST_GRID_TEXT, 0, "phase");
+    st_grid_add_column(&grid, ST_GRID_TEXT, 0, "shape");
+    st_grid_add_column(&grid, ST_GRID_COUNT, 0, "steps");
+    st_grid_add_column(&grid, filter->utc ? ST_GRID_TEXT : ST_GRID_TIME, 1, filter->utc ? "begin UTC" : "begin");
+    st_grid_add_column(&grid, ST_GRID_TIME, 2, "wall");
+    st_grid_add_column(&grid, ST_GRID_TIME, 2, "host returned");
+    st_grid_add_column(&grid, ST_GRID_TIME, 2, "device done");
+    st_grid_add_column(&grid, ST_GRID_TIME, 2, "with tail");
+    st_grid_add_cuttable(&grid, 2, "thread");
+    for (size_t i = 0; i < report->request_count && has_room(filter, &grid); i++) {
+        const struct st_report_request *request = &report->requests[i];
+
+        st_grid_add_value(&grid, true, request->id);
+        st_grid_add_text(&grid, st_phase_name(request->phase));
+        st_grid_add_text(&grid, request->shape);
+        st_grid_add_value(&grid, true, request->steps);
+        add_instant(&grid, report, filter, request->begin_ns);
+        add_figure(&grid, request->wall_ns);
+        add_figure(&grid, request->host_return_ns);
+        add_figure(&grid, request->device_done_ns);
+        add_figure(&grid, request->wall_with_tail_ns);
+        st_grid_add_text(&grid, request->thread);
+    }
+    shown = (int64_t)grid.row_count;
+    if (!print_list(&grid, style)) return false;
+    say_shown(style, "requests", shown, report->request_total, "");
+    return true;
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The stage table: one line a row, host on the left, devices on the right. One thread. */
+#include <string.h>
+
+#include "analyzer/render/views.h"
+
+enum { GROUP_NAME, GROUP_WALL, GROUP_HOST, GROUP_DEVICE /* one for each device, then the counts */ };
+
+bool st_row_is_within(const char *row, const char *stage)
+{
+    size_t length;
+
+    if (stage == NULL) return true;
+    if (row == NULL) return false;
+    length = strlen(stage);
+    return strncmp(row, stage, length) == 0 && (row[length] == '\0' || row[length] == '/');
+}
+
+static void add_device_columns(struct st_grid *grid, const struct st_report_request *request, size_t device_count)
+{
+    for (size_t i = 0; i < device_count; i++) {
+        char head[48] = "device busy";
+
+        if (device_count > 1) snprintf(head, sizeof(head), "GPU%d busy", (int)request->devices[i].device);
+        st_grid_add_column(grid, ST_GRID_TIME, GROUP_DEVICE + (int)i, head);
+        st_grid_add_column(grid, ST_GRID_TIME, GROUP_DEVICE + (int)i, "kernels");
+        st_grid_add_column(grid, ST_GRID_TIME, GROUP_DEVICE + (int)i, "copies alone");
+        st_grid_add_column(grid, ST_GRID_TIME, GROUP_DEVICE + (int)i, "self");
+    }
+}
+
+static bool has_graphs(const struct st_report_request *request)
+{
+    for (size_t i = 0; i < request->stage_count; i++) {
+        if (request->stages[i].graph_launches.known && request->stages[i].graph_launches.value > 0) return true;
+    }
+    return false;
+}
+
+static void add_columns(struct st_grid *grid, const struct st_report_request *request, size_t device_count, bool graphs)
+{
+    int counts = GROUP_DEVICE + (int)device_count;
+
+    st_grid_add_column(grid, ST_GRID_TEXT, GROUP_NAME, "stage");
+    st_grid_add_column(grid, ST_GRID_COUNT, GROUP_WALL, "calls");
+    st_grid_add_column(grid, ST_GRID_TIME, GROUP_WALL, "wall share");
+    st_grid_add_column(grid, ST_GRID_TIME, GROUP_HOST, "host");
+    st_grid_add_column(grid, ST_GRID_TIME, GROUP_HOST, "self");
+    st_grid_add_column(grid, ST_GRID_TIME, GROUP_HOST, "own CPU");
+    st_grid_add_column(grid, ST_GRID_TIME, GROUP_HOST, "off-CPU");
+    st_grid_add_column(grid, ST_GRID_TIME, GROUP_HOST, "in CUDA");
+    st_grid_add_column(grid, ST_GRID_TIME, GROUP_HOST, "waiting");
+    add_device_columns(grid, request, device_count);
+    st_grid_add_column(grid, ST_GRID_COUNT, counts, "launches");
+    if (graphs) st_grid_add_column(grid, ST_GRID_COUNT, counts, "graphs");
+    st_grid_add_column(grid, ST_GRID_BYTES, counts, "h2d");
+    st_grid_add_column(grid, ST_GRID_BYTES, counts, "d2h");
+}
+
+static void add_figure(struct st_grid *grid, struct st_figure figure)
+{
+    st_grid_add_value(grid, figure.known, figure.value);
+}
+
+/* What a row did on one device; a row without an entry for it did nothing there. */
+static void add_device_cells(struct st_grid *grid, const struct st_report_row *row, int64_t device)
+{
+    struct st_report_row_device nothing = {.device = device};
+    const struct st_report_row_device *found = &nothing;
+
+    for (size_t i = 0; i < row->device_count; i++) {
+        if (row->devices[i].device == device) found = &row->devices[i];
+    }
+    st_grid_add_value(grid, row->device_known, found->busy_ns);
+    st_grid_add_value(grid, row->device_known, found->compute_ns);
+    st_grid_add_value(grid, row->device_known, found->copy_only_ns);
+    st_grid_add_value(grid, row->device_known, found->self_ns);
+}
+
+static void add_row(struct st_grid *grid, const struct st_report_request *request, const struct st_report_row *row,
+                    size_t device_count, bool graphs, bool indent)
+{
+    char name[1024];
+
+    snprintf(name, sizeof(name), "%*s%.900s", indent && row->depth < 16 ? row->depth * 2 : 0, "", row->name);
+    st_grid_add_text(grid, name);
+    st_grid_add_value(grid, true, row->calls);
+    add_figure(grid, row->wall_share_ns);
+    add_figure(grid, row->host_inclusive_ns);
+    add_figure(grid, row->host_self_ns);
+    add_figure(grid, row->own_cpu_ns);
+    add_figure(grid, row->off_cpu_ns);
+    add_figure(grid, row->in_cuda_ns);
+    add_figure(grid, row->waiting_ns);
+    for (size_t i = 0; i < device_count; i++) add_device_cells(grid, row, i < request->device_count ? request->devices[i].device : 0);
+    add_figure(grid, row->launches);
+    if (graphs) add_figure(grid, row->graph_launches);
+    add_figure(grid, row->copies[ST_COPY_H2D].bytes);
+    add_figure(grid, row->copies[ST_COPY_D2H].bytes);
+}
+
+bool st_view_rows(const struct st_report *report, const struct st_report_request *request,
+                  const struct st_filter *filter, const struct st_style *style)
+{
+    /* without device time the columns stay, filled with "–": nobody shall take their absence for zero */
+    size_t device_count = request->devices_known && request->device_count > 0 ? request->device_count : 1;
+    bool graphs = has_graphs(request), ok;
+    struct st_grid grid;
+
+    if (device_count > 8) device_count = 8; /* columns for more fit no screen; the JSON has them all */
+    st_grid_init(&grid);
+    grid.one_time_scale = true;
+    add_columns(&grid, request, device_count, graphs);
+    for (size_t i = 0; i < request->stage_count; i++) {
+        if (!st_row_is_within(request->stages[i].name, filter->stage)) continue;
+        add_row(&grid, request, &request->stages[i], device_count, graphs, style->format == ST_GRID_FORMAT_TEXT);
+    }
+    ok = st_grid_print(&grid, style);
+    st_grid_finish(&grid);
+    return ok;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The views on a report, as text or tables. They read struct st_report and nothing else; filters cut lists
+ * on the screen, never sums, and a total stands beside each cut list. One thread. All return false when
+ * memory ran out; write errors stay in style->out.
+ */
+#ifndef ST_RENDER_VIEWS_H
+#define ST_RENDER_VIEWS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "analyzer/analysis/report.h"
+#include "analyzer/render/grid.h"
+
+struct st_filter {
+    const char *stage; /* only this row and those below it; NULL = all */
+    int64_t top;       /* at most so many lines, 0 = all */
+    bool utc;          /* instants as UTC time of day instead of time since the trace began */
+    bool name_file;    /* the file was chosen for the user: say which on the first line */
+};
+
+/* Is `row` the row `stage` or below it? A NULL stage takes every row. */
+bool st_row_is_within(const char *row, const char *stage);
+
+/* The heading of every view. In CSV nothing. */
+void st_view_heading(const struct st_report *report, const struct st_filter *filter, const struct st_style *style);
+
+bool st_view_report(const struct st_report *report, const struct st_filter *filter, const struct st_style *style);
+/* The rows of one request. */
+bool st_view_rows(const struct st_report *report, const struct st_report_request *request,
+                  const struct st_filter *filter, const struct st_style *style);
+bool st_view_gaps(const struct st_report *report, const struct st_filter *filter, const struct st_style *style);
+bool st_view_kernels(const struct st_report *report, const struct st_filter *filter, const struct st_style *style);
+bool st_view_transfers(const struct st_report *report, const struct st_filter *filter, const struct st_style *style);
+bool st_view_syncs(const struct st_report *report, const struct st_filter *filter, const struct st_style *style);
+bool st_view_rounds(const struct st_report *report, const struct st_filter *filter, const struct st_style *style);
+
+/* How a request's phase is called; "open" for one without. */
+const char *st_phase_name(enum st_phase phase);
+
+#endif

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The settings of surface §1: one list (settings.def) and the checks of their values, for the preloaded
+ * library (bad value: default) and for `stagetap run` (bad value: refused). No allocation, no printing.
+ */
+#ifndef ST_CONFIG_SETTINGS_H
+#define ST_CONFIG_SETTINGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum st_setting_kind {
+    ST_KIND_TEXT,
+    ST_KIND_MAP,
+    ST_KIND_CHOICE,
+    ST_KIND_CHOICES,
+    ST_KIND_SIZE,
+    ST_KIND_DURATION,
+    ST_KIND_WINDOW,
+    ST_KIND_META,
+    ST_KIND_ROUNDS,
+    ST_KIND_LOG,
+};
+
+enum st_setting_id {
+#define ST_SETTING(ID, option, letter, KIND, allowed, default_text, help) ST_SET_##ID,
+#include "settings.def"
+#undef ST_SETTING
+    ST_SETTING_COUNT
+};
+
+struct st_setting {
+    const char *variable; /* STAGETAP_… */
+    const char *option;   /* of `stagetap run`, without -- */
+    char letter;          /* short option, or 0 */
+    enum st_setting_kind kind;
+    const char *allowed;  /* what a value may be, for messages */
+    const char *default_text;
+    const char *help;
+};
+extern const struct st_setting st_settings[ST_SETTING_COUNT];
+
+/* Is the value well-formed? (A map's rules and files are not looked at.) */
+bool st_setting_check(const struct st_setting *setting, const char *value);
+
+/* The setting of a variable name, or NULL. */
+const struct st_setting *st_setting_find(const char *variable);
+
+/* Place of `value` in the setting's choices a|b|c, from 0; -1 if it is none. */
+int st_setting_choice(const struct st_setting *setting, const char *value);
+
+/* "2G", "64K", "1000": powers of 1024. False: not a size. */
+bool st_parse_size(const char *text, uint64_t *ret_bytes);
+/* "1s", "250ms", "10us", "5m". False: not a time. */
+bool st_parse_duration(const char *text, uint64_t *ret_ns);
+
+/* The steady rule: warmup=N, or stable=P%/K. Exactly one of the two is set. */
+struct st_rounds_rule {
+    bool is_stable_rule;
+    uint32_t warmup_count;
+    double stable_percent;
+    uint32_t stable_count;
+};
+bool st_parse_rounds(const char *text, struct st_rounds_rule *ret_rule);
+
+#endif

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Facts for META chunks; see facts.h. By default no environment beyond the allow-list below, no arguments. */
+#include "facts.h"
+
+#include <gnu/libc-version.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+#include "options.h"
+#include "preload/calls/calls.h"
+#include "preload/record/record.h"
+#include "preload/stages/stages.h"
+#include "preload/trace/table.h"
+#include "preload/watch/watch.h"
+
+/* Variables of others that change timing or what a figure means; recorded as KEY "env.NAME". */
+static const char *const ENVIRONMENT[] = {
+    "CUDA_LAUNCH_BLOCKING",    "CUDA_VISIBLE_DEVICES",        "CUDA_MODULE_LOADING",
+    "CUDA_DEVICE_ORDER",       "CUDA_DEVICE_MAX_CONNECTIONS", "PYTORCH_CUDA_ALLOC_CONF",
+    "PYTORCH_ALLOC_CONF",      "PYTORCH_NO_CUDA_MEMORY_CACHING", "NVIDIA_TF32_OVERRIDE",
+    "TORCH_CUDNN_V8_API_LRU_CACHE_LIMIT", "CUDA_CACHE_DISABLE", "OMP_NUM_THREADS",
+};
+
+static char program_name[128];
+
+void st_facts_set_program(const char *program)
+{
+    snprintf(program_name, sizeof(program_name), "%s", program);
+}
+
+bool st_facts_simulated(void)
+{
+    struct st_watch_provider provider;
+    for (uint32_t n = 0; st_watch_get_provider(n, &provider); n++) {
+        if (provider.simulated) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static struct st_text text_of(const char *text)
+{
+    return (struct st_text){text, (uint32_t)strlen(text)};
+}
+
+static void add_key(struct st_rows *rows, enum st_key_group group, const char *key, const char *value)
+{
+    st_rows_add(rows, (int64_t[ST_COUNT_C_KEY]){group, 0, 0}, (struct st_text[]){text_of(key), text_of(value)});
+}
+
+static void add_declared(struct st_rows *rows)
+{
+    const char *at = st_options.values[ST_SET_META];
+    while (at && *at) {
+        size_t length = strcspn(at, ";"), key = strcspn(at, "=");
+        if (key < length) {
+            st_rows_add(rows, (int64_t[ST_COUNT_C_KEY]){ST_KEY_DECLARED, 0, 0},
+                        (struct st_text[]){{at, (uint32_t)key}, {at + key + 1, (uint32_t)(length - key - 1)}});
+        }
+        at += length + (at[length] != '\0');
+    }
+}
+
+static void add_settings(struct st_rows *rows)
+{
+    for (int i = 0; i < ST_SETTING_COUNT; i++) {
+        bool is_path = i == ST_SET_OUT || i == ST_SET_MAP || i == ST_SET_CUPTI; /* may name a person: not recorded */
+        if (!is_path && i != ST_SET_META) {
+            add_key(rows, ST_KEY_SETTING, st_settings[i].option,
+                    st_options.values[i] ? st_options.values[i] : st_settings[i].default_text);
+        }
+    }
+    add_key(rows, ST_KEY_SETTING, "map", st_options.map_origin);
+    for (int i = 0; i < st_options.note_count; i++) {
+        add_key(rows, ST_KEY_NOTE, "setting", st_options.notes[i]);
+    }
+}
+
+static void add_found(struct st_rows *rows)
+{
+    struct utsname system;
+    char text[256];
+    add_key(rows, ST_KEY_FOUND, "program", program_name);
+    add_key(rows, ST_KEY_FOUND, "stagetap", ST_VERSION);
+    add_key(rows, ST_KEY_FOUND, "glibc", gnu_get_libc_version());
+    if (uname(&system) == 0) {
+        snprintf(text, sizeof(text), "%s %s %s", system.sysname, system.release, system.machine);
+        add_key(rows, ST_KEY_FOUND, "os", text);
+    }
+    for (size_t i = 0; i < sizeof(ENVIRONMENT) / sizeof(ENVIRONMENT[0]); i++) {
+        const char *value = getenv(ENVIRONMENT[i]);
+        if (value) {
+            snprintf(text, sizeof(text), "env.%s", ENVIRONMENT[i]);
+            add_key(rows, ST_KEY_FOUND, text, value);
+        }
+    }
+}
+
+static void add_calls(struct st_buffer *payload)
+{
+    struct st_rows rows = {.table = ST_T_CALLDEF};
+    for (uint16_t i = 0; i < st_call_count; i++) {
+        const struct st_call_row *row = &st_calls[i];
+        st_rows_add(&rows, (int64_t[ST_COUNT_C_CALLDEF]){i, row->layer, row->class_id, (row->flags & ST_ROW_BLOCKS) != 0, 0},
+                    (struct st_text[]){text_of(row->name)});
+    }
+    st_table_encode(&rows, payload);
+    st_rows_finish(&rows);
+}
+
+static void add_rules(struct st_buffer *payload)
+{
+    struct st_rows rows = {.table = ST_T_RULE};
+    for (uint32_t i = 0; i < st_options.map.count; i++) {
+        const struct st_map_rule *rule = &st_options.map.rules[i];
+        st_rows_add(&rows, (int64_t[ST_COUNT_C_RULE]){i, rule->source, rule->role, (int64_t)st_stages_matched(i), 0, 0, 0},
+                    (struct st_text[]){text_of(rule->pattern), text_of(rule->name), text_of(rule->text)});
+    }
+    st_table_encode(&rows, payload);
+    st_rows_finish(&rows);
+}
+
+/* Row names, and what runtime functions were called before the trace began. */
+static void add_names(struct st_buffer *payload)
+{
+    struct st_rows rows = {.table = ST_T_NAME};
+    for (uint32_t name = 1; name <= st_row_name_count(); name++) {
+        st_rows_add(&rows, (int64_t[ST_COUNT_C_NAME]){ST_NAME_ROW, (int64_t)st_ticks(), name, 0},
+                    (struct st_text[]){text_of(st_row_name_text(name))});
+    }
+    int kind;
+    uint64_t key;
+    const char *text;
+    for (uint32_t n = 0; st_call_early_name(n, &kind, &key, &text); n++) {
+        st_rows_add(&rows, (int64_t[ST_COUNT_C_NAME]){kind, (int64_t)st_ticks(), (int64_t)key, 0},
+                    (struct st_text[]){text_of(text)});
+    }
+    st_table_encode(&rows, payload);
+    st_rows_finish(&rows);
+}
+
+void st_facts_add_start(struct st_buffer *payload)
+{
+    struct st_rows keys = {.table = ST_T_KEY};
+    add_declared(&keys);
+    add_settings(&keys);
+    add_found(&keys);
+    st_table_encode(&keys, payload);
+    st_rows_finish(&keys);
+    add_calls(payload);
+    add_rules(payload);
+    add_names(payload);
+}
+
+static void add_providers(struct st_buffer *payload)
+{
+    struct st_rows keys = {.table = ST_T_KEY};
+    struct st_watch_provider provider;
+    for (uint32_t n = 0; st_watch_get_provider(n, &provider); n++) {
+        char key[32], value[128];
+        snprintf(key, sizeof(key), "provider.%u", n + 1);
+        snprintf(value, sizeof(value), "%s%s", provider.soname, provider.simulated ? " (simulated)" : "");
+        add_key(&keys, ST_KEY_FOUND, key, value);
+    }
+    st_table_encode(&keys, payload);
+    st_rows_finish(&keys);
+}
+
+static void add_counters(struct st_buffer *payload)
+{
+    struct st_rows rows = {.table = ST_T_COUNTER};
+    struct st_watch_stats stats;
+    st_watch_get_stats(&stats);
+    const struct {
+        const char *name;
+        uint64_t value;
+    } COUNTERS[] = {
+        {"lookups.asked", stats.lookups_asked},
+        {"lookups.found", stats.lookups_found},
+        {"lookups.wrapped", stats.lookups_wrapped},
+        {"lookups.passed", stats.lookups_passed},
+        {"lookups.not_found", stats.lookups_not_found},
+        {"watch.edits", stats.edits},
+        {"watch.edits_refused", stats.edits_refused},
+        {"watch.slots", stats.slots},
+        {"watch.slots_refused", stats.slots_refused},
+        {"watch.out_of_reach", stats.out_of_reach},
+        {"watch.thrown", stats.thrown},
+        {"watch.abandoned", stats.abandoned},
+        {"watch.too_deep", stats.too_deep},
+    };
+    for (size_t i = 0; i < sizeof(COUNTERS) / sizeof(COUNTERS[0]); i++) {
+        st_rows_add(&rows, (int64_t[ST_COUNT_C_COUNTER]){(int64_t)COUNTERS[i].value, 0},
+                    (struct st_text[]){text_of(COUNTERS[i].name)});
+    }
+    st_table_encode(&rows, payload);
+    st_rows_finish(&rows);
+}
+
+static void add_misses(struct st_buffer *payload)
+{
+    struct st_rows rows = {.table = ST_T_NOT_INTERCEPTED};
+    struct st_watch_miss miss;
+    for (uint32_t n = 0; st_watch_get_miss(n, &miss); n++) {
+        st_rows_add(&rows, (int64_t[ST_COUNT_C_NOT_INTERCEPTED]){miss.version, (int64_t)miss.flags, 0, 0},
+                    (struct st_text[]){text_of(miss.symbol), text_of(miss.caller)});
+    }
+    st_table_encode(&rows, payload);
+    st_rows_finish(&rows);
+}
+
+void st_facts_add_state(struct st_buffer *payload, bool is_final)
+{
+    add_counters(payload);
+    add_providers(payload);
+    add_misses(payload);
+    if (is_final) {
+        add_rules(payload);
+    }
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The constructor. It is the first code of the process after the loader (-z initfirst): libc's environ is
+ * not set yet, so everything comes from its arguments. It notes settings and binds what is loaded; files,
+ * threads and messages wait until the process uses CUDA.
+ */
+#include <pthread.h>
+#include <stddef.h>
+#include <sys/auxv.h>
+
+#include "options.h"
+#include "preload/record/clock.h"
+#include "preload/stages/stages.h"
+#include "preload/watch/watch.h"
+#include "session.h"
+
+static void start(int argc, char **argv, char **envp)
+{
+    if (getauxval(AT_SECURE)) {
+        return; /* a privileged program: stay out */
+    }
+    st_options_read(envp, argc > 0 ? argv[0] : NULL);
+    if (st_options.mode == ST_MODE_OFF) {
+        return;
+    }
+    st_clock_init();
+    st_session_prepare(argc, argv);
+    st_stages_init(&st_options.map);
+    st_watch_set_hooks(&(struct st_watch_hooks){.on_first_call = st_session_on_first_call,
+                                                .on_init = st_session_on_init,
+                                                .stage_enter = st_stage_enter,
+                                                .stage_leave = st_stage_leave});
+    pthread_atfork(NULL, NULL, st_session_fork_child);
+    st_watch_start(argv);
+}
+
+__attribute__((section(".init_array"), used)) static void (*const constructor)(int, char **, char **) = start;
+
+__attribute__((destructor)) static void end(void)
+{
+    st_session_finish();
+}

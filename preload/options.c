@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Settings from the environment, and messages; see options.h. */
+#include "options.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "preload/trace/ring.h"
+
+enum { MAP_BYTES = 256 << 10, MAX_RULES = 512, ARENA_BYTES = 512 << 10 };
+
+struct st_options st_options;
+
+void st_log(enum st_log_level level, const char *format, ...)
+{
+    if (level > st_options.log_level) {
+        return;
+    }
+    char line[1024] = "stagetap: ";
+    size_t length = strlen(line);
+    va_list arguments;
+    va_start(arguments, format);
+    int more = vsnprintf(line + length, sizeof(line) - length - 1, format, arguments);
+    va_end(arguments);
+    length += more < 0 ? 0 : (size_t)more;
+    length = length < sizeof(line) - 1 ? length : sizeof(line) - 2;
+    line[length++] = '\n';
+    int fd = st_options.log_path ? open(st_options.log_path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600) : 2;
+    if (fd >= 0 && write(fd, line, length) < 0) {
+        /* nobody to tell */
+    }
+    if (st_options.log_path && fd >= 0) {
+        close(fd);
+    }
+}
+
+/* Keep it: said when the process turns out to use CUDA (session start), and written into the trace. */
+static void note(const char *format, ...)
+{
+    char text[sizeof(st_options.notes[0])];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    if (st_options.note_count < ST_MAX_OPTION_NOTES) {
+        strcpy(st_options.notes[st_options.note_count++], text);
+    }
+}
+
+/* ---- values ----------------------------------------------------------------------------------- */
+
+/* Variables in the environment that are ours, with the values that are well-formed. */
+static void collect_values(char **envp)
+{
+    static const char PREFIX[] = "STAGETAP_", INTERNAL[] = "STAGETAP_INTERNAL_", RUN[] = "STAGETAP_INTERNAL_RUN=";
+    for (char **entry = envp; entry && *entry; entry++) {
+        const char *equals = strchr(*entry, '=');
+        if (!equals || strncmp(*entry, PREFIX, sizeof(PREFIX) - 1) != 0) {
+            continue;
+        }
+        if (strncmp(*entry, INTERNAL, sizeof(INTERNAL) - 1) == 0) {
+            if (strncmp(*entry, RUN, sizeof(RUN) - 1) == 0) {
+                st_options.inherited_run = equals + 1;
+            }
+            continue;
+        }
+        char variable[64];
+        snprintf(variable, sizeof(variable), "%.*s", (int)(equals - *entry), *entry);
+        const struct st_setting *setting = st_setting_find(variable);
+        if (setting && (setting->kind == ST_KIND_TEXT || st_setting_check(setting, equals + 1))) {
+            st_options.values[setting - st_settings] = equals[1] ? equals + 1 : NULL;
+        } else if (setting && equals[1]) {
+            st_options.values[setting - st_settings] = NULL;
+            note("%s=%.80s: not allowed; allowed: %s; using the default (%s)", variable, equals + 1, setting->allowed,
+                 setting->default_text);
+        } else if (!setting) {
+            note("%s: no such setting; see `stagetap run --help` for all", variable);
+        }
+    }
+}
+
+static int choice_of(enum st_setting_id id)
+{
+    return st_options.values[id] ? st_setting_choice(&st_settings[id], st_options.values[id]) : 0;
+}
+
+static void read_log_setting(void)
+{
+    const char *value = st_options.values[ST_SET_LOG];
+    st_options.log_level = ST_LOG_WARN;
+    if (value) {
+        st_options.log_level = value[0] == 'q' ? ST_LOG_QUIET : value[0] == 'd' ? ST_LOG_DEBUG : ST_LOG_WARN;
+        const char *equals = strchr(value, '=');
+        st_options.log_path = equals ? equals + 1 : NULL;
+    }
+}
+
+static void read_numbers(void)
+{
+    uint64_t bytes = 1 << 20;
+    if (st_options.values[ST_SET_BUFFER]) {
+        st_parse_size(st_options.values[ST_SET_BUFFER], &bytes);
+    }
+    st_options.buffer_slots = 1;
+    while (st_options.buffer_slots * 2 * ST_SLOT_BYTES <= bytes) {
+        st_options.buffer_slots *= 2;
+    }
+    st_options.flush_ns = 1000000000;
+    if (st_options.values[ST_SET_FLUSH]) {
+        st_parse_duration(st_options.values[ST_SET_FLUSH], &st_options.flush_ns);
+    }
+    if (st_options.values[ST_SET_LIMIT]) {
+        st_parse_size(st_options.values[ST_SET_LIMIT], &st_options.limit_bytes);
+    }
+}
+
+/* ---- the map ---------------------------------------------------------------------------------- */
+
+/* Room for the rules; the pages are only touched as far as they are used. */
+static bool make_map_room(void)
+{
+    struct st_map *map = &st_options.map;
+    size_t rules_bytes = MAX_RULES * sizeof(*map->rules);
+    char *room = mmap(NULL, rules_bytes + ARENA_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (room == MAP_FAILED) {
+        return false;
+    }
+    *map = (struct st_map){.rules = (void *)room, .capacity = MAX_RULES, .arena = room + rules_bytes,
+                           .arena_bytes = ARENA_BYTES};
+    return true;
+}
+
+static void parse_text(const char *text, size_t length, const char *origin)
+{
+    struct st_map_error error;
+    if (!st_map_parse(&st_options.map, text, length, origin, &error)) {
+        note("STAGETAP_MAP: %s, line %d, column %d: %s; going on without these rules", origin, error.line, error.column,
+             error.what);
+    }
+}
+
+static void parse_file(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    char *text = fd < 0 ? MAP_FAILED
+                        : mmap(NULL, MAP_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    size_t length = 0;
+    ssize_t got = -1;
+    while (text != MAP_FAILED && length < MAP_BYTES && (got = read(fd, text + length, MAP_BYTES - length)) > 0) {
+        length += (size_t)got;
+    }
+    if (got != 0) {
+        note("STAGETAP_MAP: %s: %s; going on without it", path,
+             length == MAP_BYTES ? "larger than 256 KiB" : strerror(errno));
+    } else {
+        parse_text(text, length, path);
+    }
+    if (text != MAP_FAILED) {
+        munmap(text, MAP_BYTES);
+    }
+    if (fd >= 0) {
+        close(fd);
+    }
+}
+
+/* One part of A+B: a path or a preset. */
+static void parse_part(const char *part)
+{
+    size_t length = strlen(part);
+    if (strchr(part, '/') || (length > 4 && strcmp(part + length - 4, ".map") == 0)) {
+        parse_file(part);
+        return;
+    }
+    const char *preset = st_map_preset(part);
+    if (preset) {
+        parse_text(preset, strlen(preset), part);
+    } else {
+        note("STAGETAP_MAP=%.80s: no such preset; allowed: %s; going on without it", part,
+             st_settings[ST_SET_MAP].allowed);
+    }
+}
+
+static void read_map(const char *program)
+{
+    const char *value = st_options.values[ST_SET_MAP];
+    st_options.map_origin = "";
+    if (!value || strcmp(value, "auto") == 0) {
+        const char *slash = program ? strrchr(program, '/') : NULL;
+        const char *preset = program ? st_map_preset_for_program(slash ? slash + 1 : program, &st_options.map_origin)
+                                     : NULL;
+        if (!preset) {
+            st_options.map_origin = "auto";
+            preset = st_map_preset("auto");
+        }
+        if (preset && make_map_room()) {
+            parse_text(preset, strlen(preset), st_options.map_origin);
+        }
+        return;
+    }
+    if (!make_map_room()) {
+        return;
+    }
+    if (strstr(value, "->")) {
+        st_options.map_origin = "inline";
+        parse_text(value, strlen(value), "inline");
+        return;
+    }
+    st_options.map_origin = value;
+    while (*value) {
+        char part[1024];
+        size_t length = strcspn(value, "+");
+        snprintf(part, sizeof(part), "%.*s", (int)length, value);
+        if (part[0]) {
+            parse_part(part);
+        }
+        value += length + (value[length] != '\0');
+    }
+}
+
+void st_options_read(char **envp, const char *program)
+{
+    st_options.log_level = ST_LOG_WARN;
+    for (char **entry = envp; entry && *entry; entry++) { /* first, so that it holds for messages about the others */
+        if (strncmp(*entry, "STAGETAP_LOG=", 13) == 0 && st_setting_check(&st_settings[ST_SET_LOG], *entry + 13)) {
+            st_options.values[ST_SET_LOG] = *entry + 13;
+            read_log_setting();
+        }
+    }
+    collect_values(envp);
+    st_options.mode = (enum st_mode)choice_of(ST_SET_MODE);
+    st_options.device = choice_of(ST_SET_DEVICE);
+    st_options.waits_on_full = choice_of(ST_SET_ON_FULL) == 1;
+    read_numbers();
+    if (st_options.mode != ST_MODE_OFF) {
+        read_map(program);
+    }
+}

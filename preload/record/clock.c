@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Choosing and sampling the trace clock; see clock.h. */
+#include "clock.h"
+
+#include <elf.h>
+#include <link.h>
+#include <string.h>
+#include <sys/auxv.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+#include "syscall.h"
+
+static int gettime_by_syscall(clockid_t clock, struct timespec *ret_time)
+{
+    return (int)st_syscall6(SYS_clock_gettime, clock, (long)ret_time, 0, 0, 0, 0);
+}
+
+struct st_clock st_clock = {.is_tsc = false, .gettime = gettime_by_syscall};
+
+/* The vDSO is a small ELF image; its symbol table is walked once. */
+static st_clock_gettime_fn find_vdso_gettime(void)
+{
+    uintptr_t base = getauxval(AT_SYSINFO_EHDR);
+    if (!base) {
+        return NULL;
+    }
+    const ElfW(Ehdr) *image = (const void *)base;
+    const ElfW(Phdr) *segments = (const void *)(base + image->e_phoff);
+    const ElfW(Dyn) *dynamic = NULL;
+    uintptr_t bias = 0;
+    for (int i = 0; i < image->e_phnum; i++) {
+        if (segments[i].p_type == PT_LOAD && segments[i].p_offset == 0) {
+            bias = base - segments[i].p_vaddr;
+        }
+        if (segments[i].p_type == PT_DYNAMIC) {
+            dynamic = (const void *)(base + segments[i].p_offset);
+        }
+    }
+    const char *strings = NULL;
+    const ElfW(Sym) *symbols = NULL;
+    const uint32_t *hash = NULL;
+    for (; dynamic && dynamic->d_tag != DT_NULL; dynamic++) {
+        uintptr_t address = bias + dynamic->d_un.d_ptr;
+        if (dynamic->d_tag == DT_STRTAB) {
+            strings = (const char *)address;
+        } else if (dynamic->d_tag == DT_SYMTAB) {
+            symbols = (const void *)address;
+        } else if (dynamic->d_tag == DT_HASH) {
+            hash = (const void *)address;
+        }
+    }
+    for (uint32_t i = 0; strings && symbols && hash && i < hash[1]; i++) {
+        if (strcmp(strings + symbols[i].st_name, "__vdso_clock_gettime") == 0) {
+            return (st_clock_gettime_fn)(bias + symbols[i].st_value);
+        }
+    }
+    return NULL;
+}
+
+/* CPUID 8000_0007h EDX bit 8: the counter runs at one rate in all power states. */
+static bool has_invariant_counter(void)
+{
+#if defined(__x86_64__)
+    unsigned a, b, c, d;
+    return __get_cpuid(0x80000007, &a, &b, &c, &d) && (d & (1u << 8));
+#else
+    return false;
+#endif
+}
+
+void st_clock_init(void)
+{
+    st_clock_gettime_fn vdso = find_vdso_gettime();
+    if (vdso) {
+        st_clock.gettime = vdso;
+    }
+    st_clock.is_tsc = has_invariant_counter();
+}
+
+void st_clock_read(uint64_t (*device_clock)(void), struct st_clock_sample *ret_sample)
+{
+    ret_sample->width_ticks = UINT64_MAX;
+    for (int i = 0; i < 5; i++) {
+        struct st_clock_sample sample = {.device_ns = 0};
+        uint64_t before = st_ticks();
+        sample.raw_ns = st_clock_ns(CLOCK_MONOTONIC_RAW);
+        sample.monotonic_ns = st_clock_ns(CLOCK_MONOTONIC);
+        if (device_clock) {
+            sample.device_ns = device_clock();
+        }
+        sample.realtime_ns = st_clock_ns(CLOCK_REALTIME);
+        uint64_t after = st_ticks();
+        sample.width_ticks = after - before;
+        sample.ticks = before + sample.width_ticks / 2;
+        if (sample.width_ticks < ret_sample->width_ticks) {
+            *ret_sample = sample;
+        }
+    }
+}
+
+uint64_t st_clock_rate(const struct st_clock_sample *first, const struct st_clock_sample *last)
+{
+    uint64_t ns = last->monotonic_ns - first->monotonic_ns;
+    if (ns < 1000000 || last->ticks <= first->ticks) {
+        return 0;
+    }
+    return (uint64_t)((unsigned __int128)(last->ticks - first->ticks) * 1000000000u / ns);
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Recording: one 64-byte slot for each thing that happened on this thread. Everything here runs on the
+ * path of the target's calls: no malloc, lock, syscall, stdio or libc; built without vector registers.
+ * Budget: two st_ticks() and one slot for a call; held by tests/bench/call_cost.
+ *
+ * A full ring never blocks: the event is counted in ring->lost (unless STAGETAP_ON_FULL=wait).
+ */
+#ifndef ST_RECORD_RECORD_H
+#define ST_RECORD_RECORD_H
+
+#include <stdint.h>
+
+#include "clock.h"
+#include "preload/trace/ring.h"
+#include "thread.h"
+
+/* Set by the session: a full ring waits for the writer instead of dropping. */
+extern bool st_record_waits;
+
+/* The slow end of a reservation: look at the tail again, wait if told so. NULL: dropped and counted. */
+struct st_slot *st_ring_reserve_slow(struct st_thread *thread, uint32_t count);
+
+/* Room for `count` slots in a row (at most a quarter of the ring); they are published by st_ring_commit(). */
+static inline struct st_slot *st_ring_reserve(struct st_thread *thread, uint32_t count)
+{
+    uint64_t capacity = thread->slot_mask + 1;
+    if (__builtin_expect(thread->head + count - thread->seen_tail > capacity, 0)) {
+        return st_ring_reserve_slow(thread, count);
+    }
+    return &thread->slots[thread->head & thread->slot_mask];
+}
+
+static inline void st_ring_commit(struct st_thread *thread, uint32_t count)
+{
+    thread->head += count;
+    /* pairs with the acquire load of the writer and of readers of a live or dead ring */
+    atomic_store_explicit(&thread->ring->head, thread->head, memory_order_release);
+}
+
+/* What a call meant; filled by preload/calls. Meaning by class: format.h, enum st_call_class. */
+struct st_call_note {
+    uint32_t flags; /* enum st_call_flags | direction */
+    uint64_t a, b, c, d;
+};
+
+/* A watched call that returned. */
+static inline void st_emit_call(struct st_thread *thread, uint16_t call, uint64_t begin_ticks, uint64_t end_ticks,
+                                uint32_t span, int32_t result, const struct st_call_note *note)
+{
+    struct st_slot *slot = st_ring_reserve(thread, 1);
+    if (__builtin_expect(slot != NULL, 1)) {
+        slot->kind = ST_SLOT_CALL;
+        slot->code = call;
+        slot->span = span;
+        slot->begin = begin_ticks;
+        slot->end = end_ticks;
+        slot->result = result;
+        slot->flags = note->flags;
+        slot->a = note->a;
+        slot->b = note->b;
+        slot->c = note->c;
+        slot->d = note->d;
+        st_ring_commit(thread, 1);
+    }
+}
+
+/* `key` got the name `text` (cut at ST_EMIT_NAME_BYTES). */
+#define ST_EMIT_NAME_BYTES 4096
+void st_emit_name(struct st_thread *thread, enum st_name_kind kind, uint64_t key, const char *text);
+
+void st_emit_mark(struct st_thread *thread, enum st_mark kind, uint64_t a, uint64_t b);
+
+/* ---- spans: where the thread is ---- */
+
+/*
+ * Enter a stage, step, request or load; `name` is a row name (st_row_name), for a step that of its stage
+ * or 0 = the innermost stage. Returns the span, or 0 if the entry collapsed into an open one (same
+ * stage again, step in step, request in request) – then there is nothing to leave, but the caller must
+ * still call st_span_leave() with 0, which does nothing. `rule`: RULE.rule. One thread-clock read.
+ */
+uint32_t st_span_enter(struct st_thread *thread, enum st_span_role role, uint32_t name, uint32_t rule);
+
+/* Leave the span; what is still open inside it is closed as ST_END_REPLACED. A span that is not open any
+ * more is ignored. */
+void st_span_leave(struct st_thread *thread, uint32_t span, enum st_span_end how);
+
+/* `begin NAME`: open NAME until `end NAME`, the next begun stage on that level or the request's end. Already
+ * innermost: nothing happens. */
+void st_span_begin(struct st_thread *thread, uint32_t name, uint32_t rule);
+/* `end NAME`: close it if it is open. */
+void st_span_end(struct st_thread *thread, uint32_t name);
+
+/* ---- row names ---- */
+
+#define ST_MAX_ROW_NAMES 1024
+#define ST_MAX_ROW_NAME_BYTES 128
+
+/*
+ * The number of a row name ("sample", "output/d2h"), from 1; the same text always gets the same number.
+ * `thread` (may be NULL before the session): announces a new name in its ring. Any thread; lock-free.
+ * 0: no more names (the caller uses "other").
+ */
+uint32_t st_row_name(struct st_thread *thread, const char *text);
+/* The text of a number, or "". */
+const char *st_row_name_text(uint32_t name);
+/* How many there are; numbers 1 … count are valid once this returned it. */
+uint32_t st_row_name_count(void);
+
+#endif

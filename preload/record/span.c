@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which request, stage and step a thread is in: a small stack per thread. Opening and closing writes one
+ * slot each, with one read of the thread's CPU clock (the only system call here). Libc-free.
+ *
+ *   request ──────────────────────────────────────┐
+ *     encode ───┐ sample ──────────────┐ decode ──┤      stack at the arrow: request, sample, sample/step
+ *                    step ──┐ step ──┐            │      thread->span = the step: launches carry it
+ *                        ↑
+ */
+#include "record.h"
+
+#include "syscall.h"
+
+static _Atomic uint32_t last_span, last_request;
+
+static void emit_begin(struct st_thread *thread, const struct st_open_span *open, uint32_t parent, uint32_t rule)
+{
+    struct st_slot *slot = st_ring_reserve(thread, 1);
+    if (slot) {
+        slot->kind = ST_SLOT_SPAN_BEGIN;
+        slot->code = open->role;
+        slot->span = open->span;
+        slot->end = st_sys_thread_cpu_ns();
+        slot->begin = st_ticks();
+        slot->result = (int32_t)rule;
+        slot->flags = open->name;
+        slot->a = parent;
+        slot->b = open->request;
+        st_ring_commit(thread, 1);
+    }
+}
+
+static void emit_end(struct st_thread *thread, uint32_t span, enum st_span_end how)
+{
+    uint64_t at = st_ticks();
+    struct st_slot *slot = st_ring_reserve(thread, 1);
+    if (slot) {
+        slot->kind = ST_SLOT_SPAN_END;
+        slot->code = (uint16_t)how;
+        slot->span = span;
+        slot->begin = at;
+        slot->end = st_sys_thread_cpu_ns();
+        st_ring_commit(thread, 1);
+    }
+}
+
+static struct st_open_span *innermost(struct st_thread *thread)
+{
+    return thread->open_span_count ? &thread->open_spans[thread->open_span_count - 1] : NULL;
+}
+
+/* Open spans that this entry only repeats. */
+static bool collapses(struct st_thread *thread, enum st_span_role role, uint32_t name)
+{
+    for (uint32_t i = thread->open_span_count; i-- > 0;) {
+        const struct st_open_span *open = &thread->open_spans[i];
+        if (open->role == ST_ROLE_OFF) {
+            return true;
+        }
+        if (role == ST_ROLE_REQUEST || role == ST_ROLE_STEP) {
+            if (open->role == role) {
+                return true;
+            }
+            continue; /* a step inside a stage inside a step is still that step */
+        }
+        if (open->role == ST_ROLE_STEP) {
+            continue; /* the stage again inside its own step: keeps the step */
+        }
+        return open->role != ST_ROLE_REQUEST && open->name == name;
+    }
+    return false;
+}
+
+/* "<stage>/step" for the stage `name`. */
+static uint32_t step_row(struct st_thread *thread, uint32_t name)
+{
+    const char *stage = st_row_name_text(name), *suffix = "/step";
+    char text[ST_MAX_ROW_NAME_BYTES];
+    unsigned n = 0;
+    for (; stage[n] && n < sizeof(text) - 6; n++) {
+        text[n] = stage[n];
+    }
+    const char *from = n ? suffix : suffix + 1; /* no stage around it: the row is called "step" */
+    while (*from) {
+        text[n++] = *from++;
+    }
+    text[n] = '\0';
+    return st_row_name(thread, text);
+}
+
+static uint32_t innermost_stage_name(struct st_thread *thread)
+{
+    for (uint32_t i = thread->open_span_count; i-- > 0;) {
+        if (thread->open_spans[i].role == ST_ROLE_STAGE || thread->open_spans[i].role == ST_ROLE_LOAD) {
+            return thread->open_spans[i].name;
+        }
+    }
+    return 0;
+}
+
+uint32_t st_span_enter(struct st_thread *thread, enum st_span_role role, uint32_t name, uint32_t rule)
+{
+    if (thread->open_span_count == ST_MAX_OPEN_SPANS || collapses(thread, role, name)) {
+        return 0;
+    }
+    struct st_open_span *outer = innermost(thread);
+    struct st_open_span *open = &thread->open_spans[thread->open_span_count];
+    open->span = atomic_fetch_add_explicit(&last_span, 1, memory_order_relaxed) + 1;
+    open->role = (uint8_t)role;
+    open->by_mark = 0;
+    open->nested = 0;
+    open->request = outer ? outer->request : 0;
+    open->name = name;
+    if (role == ST_ROLE_REQUEST) {
+        open->request = atomic_fetch_add_explicit(&last_request, 1, memory_order_relaxed) + 1;
+    } else if (role == ST_ROLE_STEP) {
+        open->name = step_row(thread, name ? name : innermost_stage_name(thread));
+    }
+    emit_begin(thread, open, outer ? outer->span : 0, rule);
+    thread->open_span_count++;
+    thread->span = open->span;
+    return open->span;
+}
+
+static void pop(struct st_thread *thread, enum st_span_end how)
+{
+    emit_end(thread, innermost(thread)->span, how);
+    thread->open_span_count--;
+    struct st_open_span *outer = innermost(thread);
+    thread->span = outer ? outer->span : 0;
+}
+
+static void pop_through(struct st_thread *thread, uint32_t index, enum st_span_end how)
+{
+    while (thread->open_span_count > index + 1) {
+        pop(thread, ST_END_REPLACED);
+    }
+    pop(thread, how);
+}
+
+void st_span_leave(struct st_thread *thread, uint32_t span, enum st_span_end how)
+{
+    for (uint32_t i = thread->open_span_count; span && i-- > 0;) {
+        if (thread->open_spans[i].span == span) {
+            pop_through(thread, i, how);
+            return;
+        }
+    }
+}
+
+void st_span_begin(struct st_thread *thread, uint32_t name, uint32_t rule)
+{
+    struct st_open_span *open = innermost(thread);
+    if (open && open->by_mark && open->name != name) {
+        pop(thread, ST_END_REPLACED);
+    }
+    uint32_t span = st_span_enter(thread, ST_ROLE_STAGE, name, rule);
+    if (span) {
+        innermost(thread)->by_mark = 1;
+    }
+}
+
+void st_span_end(struct st_thread *thread, uint32_t name)
+{
+    for (uint32_t i = thread->open_span_count; i-- > 0;) {
+        if (thread->open_spans[i].role == ST_ROLE_REQUEST) {
+            return;
+        }
+        if (thread->open_spans[i].by_mark && thread->open_spans[i].name == name) {
+            pop_through(thread, i, ST_END_MARKED);
+            return;
+        }
+    }
+}

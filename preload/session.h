@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The life of a trace in this process: nothing until the process uses CUDA (or enters a request), then a
+ * file, rings and the writer; closed at exit. Also what fork() does to it.
+ */
+#ifndef ST_PRELOAD_SESSION_H
+#define ST_PRELOAD_SESSION_H
+
+#include <stdbool.h>
+
+/* Note what only the constructor knows. No system call but getcwd. */
+void st_session_prepare(int argc, char **argv);
+
+/* Start the trace if it has not started. Plain C; the calling thread's private ring becomes shared. Returns
+ * whether there is a trace. A second thread waits (at most 2 s) until the first is done. */
+bool st_session_start(void);
+
+/* Hooks of preload/watch: before the first watched CUDA call, after the first successful cuInit. */
+void st_session_on_first_call(void);
+void st_session_on_init(void);
+
+/* Close the trace. Called once at exit, by whichever comes first of atexit and our destructor. */
+void st_session_finish(void);
+
+/* pthread_atfork child handler: the child starts clean. */
+void st_session_fork_child(void);
+
+#endif

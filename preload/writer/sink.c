@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Naming and filling the trace file; see sink.h. */
+#include "sink.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "preload/trace/chunk.h"
+
+static const char DEFAULT_NAME[] = "stagetap-%e-%p.stap";
+static const uint64_t DEFAULT_LIMIT = UINT64_C(2) << 30;
+enum { MAX_NUMBERED = 10000 };
+
+/* ---- names ------------------------------------------------------------------------------------ */
+
+struct name {
+    char text[ST_SINK_PATH_BYTES];
+    size_t length;
+    bool is_pattern; /* a %x was replaced */
+};
+
+static void put(struct name *name, const char *text)
+{
+    while (*text && name->length < sizeof(name->text) - 1) {
+        name->text[name->length++] = *text++;
+    }
+    name->text[name->length] = '\0';
+}
+
+/* A name from outside must not lead into another folder. */
+static void put_safe(struct name *name, const char *text)
+{
+    size_t from = name->length;
+    put(name, text);
+    for (; from < name->length; from++) {
+        if (name->text[from] == '/') {
+            name->text[from] = '_';
+        }
+    }
+}
+
+static void put_expanded(struct name *name, char letter, const char *program)
+{
+    char text[80];
+    time_t now = time(NULL);
+    struct tm utc;
+    switch (letter) {
+    case 'e':
+        put_safe(name, program);
+        break;
+    case 'p':
+        snprintf(text, sizeof(text), "%d", (int)getpid());
+        put(name, text);
+        break;
+    case 'h':
+        if (gethostname(text, sizeof(text)) != 0) {
+            strcpy(text, "localhost");
+        }
+        text[sizeof(text) - 1] = '\0';
+        put_safe(name, text);
+        break;
+    case 't':
+        strftime(text, sizeof(text), "%Y%m%dT%H%M%SZ", gmtime_r(&now, &utc));
+        put(name, text);
+        break;
+    case '%':
+        put(name, "%");
+        return;
+    default:
+        put(name, (char[]){'%', letter, '\0'});
+        return;
+    }
+    name->is_pattern = true;
+}
+
+static void expand(struct name *name, const char *pattern, const char *program)
+{
+    for (; *pattern; pattern++) {
+        if (*pattern == '%' && pattern[1]) {
+            put_expanded(name, *++pattern, program);
+        } else {
+            put(name, (char[]){*pattern, '\0'});
+        }
+    }
+}
+
+static void make_name(struct name *name, const struct st_sink_request *request)
+{
+    const char *pattern = request->pattern ? request->pattern : DEFAULT_NAME;
+    *name = (struct name){.length = 0};
+    if (pattern[0] != '/') {
+        put(name, request->folder);
+        put(name, "/");
+        while (pattern[0] == '.' && pattern[1] == '/') {
+            pattern += 2;
+        }
+    }
+    expand(name, pattern, request->program);
+    if (name->length && name->text[name->length - 1] == '/') {
+        expand(name, DEFAULT_NAME, request->program);
+    }
+}
+
+/* ---- files that are there already --------------------------------------------------------------- */
+
+/* The header of a trace file. False: no file, or not a trace. */
+static bool read_header(int fd, struct st_trace_header *ret_header)
+{
+    uint8_t bytes[256];
+    size_t after;
+    ssize_t got = pread(fd, bytes, sizeof(bytes), 0);
+    return got > 0 && st_header_decode(bytes, (size_t)got, ret_header, &after) == ST_HEADER_OK;
+}
+
+static bool is_trace_or_absent(const char *path)
+{
+    struct st_trace_header header;
+    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    bool is_good = fd < 0 ? errno == ENOENT : read_header(fd, &header);
+    if (fd >= 0) {
+        close(fd);
+    }
+    return is_good;
+}
+
+/* Written by an earlier image of this very process (exec)? */
+static bool is_our_earlier_image(const struct st_trace_header *header, const struct st_sink_request *request)
+{
+    return header->pid == (uint32_t)getpid() && header->start_realtime_ns >= request->process_start_ns;
+}
+
+/* ---- opening ---------------------------------------------------------------------------------- */
+
+static bool create(struct st_sink *sink, const char *path)
+{
+    sink->fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (sink->fd < 0) {
+        sink->last_errno = errno;
+        return false;
+    }
+    flock(sink->fd, LOCK_EX | LOCK_NB); /* a fixed name belongs to the process that holds it */
+    snprintf(sink->path, sizeof(sink->path), "%s", path);
+    return true;
+}
+
+static bool create_numbered(struct st_sink *sink, const char *path, int from)
+{
+    char numbered[ST_SINK_PATH_BYTES + 32];
+    for (int n = from; n < MAX_NUMBERED; n++) {
+        snprintf(numbered, sizeof(numbered), "%s.%d", path, n);
+        if (create(sink, numbered)) {
+            return true;
+        }
+        if (sink->last_errno != EEXIST) {
+            return false;
+        }
+    }
+    return false;
+}
+
+/* A fixed name is taken: by a live process → NAME.PID, else the file becomes NAME.old. */
+static bool replace_fixed(struct st_sink *sink, const char *path, int existing)
+{
+    char other[ST_SINK_PATH_BYTES + 16];
+    bool is_held = existing >= 0 && flock(existing, LOCK_EX | LOCK_NB) != 0;
+    snprintf(other, sizeof(other), "%s.old", path);
+    if (!is_held && is_trace_or_absent(other) && rename(path, other) == 0) {
+        return create(sink, path);
+    }
+    snprintf(other, sizeof(other), "%s.%d", path, (int)getpid());
+    return create(sink, other) || (sink->last_errno == EEXIST && create_numbered(sink, other, 1));
+}
+
+static bool create_beside(struct st_sink *sink, const struct name *name, const struct st_sink_request *request)
+{
+    if (create(sink, name->text)) {
+        return true;
+    }
+    if (sink->last_errno != EEXIST) {
+        return false;
+    }
+    struct st_trace_header header;
+    int existing = open(name->text, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    bool done;
+    if (existing >= 0 && read_header(existing, &header) && is_our_earlier_image(&header, request)) {
+        done = create_numbered(sink, name->text, 2);
+    } else if (name->is_pattern) {
+        done = create_numbered(sink, name->text, 1);
+    } else {
+        done = replace_fixed(sink, name->text, existing);
+    }
+    if (existing >= 0) {
+        close(existing);
+    }
+    return done;
+}
+
+/* The same base name in TMPDIR or /tmp. */
+static bool create_elsewhere(struct st_sink *sink, const struct name *wanted, const struct st_sink_request *request)
+{
+    const char *slash = strrchr(wanted->text, '/'), *base = slash ? slash + 1 : wanted->text;
+    const char *folders[] = {getenv("TMPDIR"), "/tmp"};
+    for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
+        struct name name = {.is_pattern = wanted->is_pattern};
+        if (!folders[i] || folders[i][0] != '/') {
+            continue;
+        }
+        put(&name, folders[i]);
+        put(&name, "/");
+        put(&name, base);
+        if (create_beside(sink, &name, request)) {
+            sink->is_elsewhere = true;
+            return true;
+        }
+    }
+    return false;
+}
+
+static uint64_t default_limit(int fd)
+{
+    struct statvfs disk;
+    if (fstatvfs(fd, &disk) != 0) {
+        return DEFAULT_LIMIT;
+    }
+    uint64_t tenth = (uint64_t)disk.f_bavail * disk.f_frsize / 10;
+    return tenth < DEFAULT_LIMIT ? tenth : DEFAULT_LIMIT;
+}
+
+bool st_sink_open(struct st_sink *sink, const struct st_sink_request *request)
+{
+    struct name name;
+    *sink = (struct st_sink){.fd = -1};
+    make_name(&name, request);
+    if (!create_beside(sink, &name, request)) {
+        int first_errno = sink->last_errno;
+        bool done = create_elsewhere(sink, &name, request);
+        sink->last_errno = first_errno; /* why not where it was wanted */
+        if (!done) {
+            snprintf(sink->path, sizeof(sink->path), "%s", name.text);
+            return false;
+        }
+    } else {
+        sink->last_errno = 0;
+    }
+    sink->limit_bytes = request->limit_bytes ? request->limit_bytes : default_limit(sink->fd);
+    return true;
+}
+
+bool st_sink_append(struct st_sink *sink, const void *bytes, size_t length)
+{
+    size_t done = 0;
+    while (done < length) {
+        ssize_t written = pwrite(sink->fd, (const uint8_t *)bytes + done, length - done, (off_t)(sink->offset + done));
+        if (written < 0 && errno == EINTR) {
+            continue;
+        }
+        if (written <= 0) {
+            sink->last_errno = written < 0 ? errno : ENOSPC;
+            if (ftruncate(sink->fd, (off_t)sink->offset) != 0) {
+                /* a reader stops at the cut frame */
+            }
+            return false;
+        }
+        done += (size_t)written;
+    }
+    sink->offset += length;
+    return true;
+}
+
+void st_sink_close(struct st_sink *sink)
+{
+    if (sink->fd >= 0) {
+        close(sink->fd);
+        sink->fd = -1;
+    }
+}

@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The writer thread. A short poll (5 ms while there are events, 50 ms when idle) looks at the rings; one
+ * that is a quarter full is written at once, all of them when the flush interval is over:
+ *
+ *   poll ─ poll ─ poll ──────────── flush ───────────────────────────── poll …
+ *    └ rings ≥ ¼ full → chunk        └ all rings, device records, clock, changed facts → chunks
+ *
+ * A ring's tail moves only after its chunk is in the file: what is committed is always in one of them.
+ */
+#include "writer.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "preload/record/record.h"
+#include "preload/record/syscall.h"
+#include "preload/trace/chunk.h"
+#include "preload/trace/slots.h"
+
+enum { BUSY_POLL_NS = 5000000, IDLE_POLL_NS = 50000000, POLLS_TO_IDLE = 20 };
+
+static struct {
+    pthread_t thread;
+    _Atomic int stop;   /* set by st_writer_finish */
+    _Atomic int done;   /* set by the thread, last */
+    _Atomic(const struct st_device_source *) device;
+    struct st_writer_setup setup;
+    struct st_sink sink;
+    struct st_chunk_encoder encoder;
+    struct st_slot_rows slots;
+    struct st_buffer payload, out, index;
+    uint64_t last_flush_ns;
+    uint64_t lost[ST_LOST_CAUSES]; /* noticed by the writer itself: disk, limit */
+    uint64_t state_hash;
+    bool is_at_limit;
+    int quiet_polls;
+} writer;
+
+/* ---- losses ----------------------------------------------------------------------------------- */
+
+static uint64_t ring_losses(void)
+{
+    uint64_t lost = 0;
+    for (struct st_thread *t = atomic_load_explicit(&st_threads, memory_order_acquire); t; t = t->next) {
+        lost += atomic_load_explicit(&t->ring->lost, memory_order_relaxed);
+    }
+    return lost;
+}
+
+static uint64_t lost_of(enum st_lost cause)
+{
+    const struct st_device_source *device = atomic_load_explicit(&writer.device, memory_order_acquire);
+    uint64_t lost = writer.lost[cause] + (device ? device->lost(cause) : 0);
+    if (cause == ST_LOST_RING_FULL) {
+        lost += ring_losses();
+    } else if (cause == ST_LOST_NO_THREAD) {
+        lost += atomic_load_explicit(&st_lost_no_thread, memory_order_relaxed);
+    }
+    return lost;
+}
+
+static uint64_t lost_total(void)
+{
+    uint64_t total = 0;
+    for (int cause = 1; cause < ST_LOST_CAUSES; cause++) {
+        total += lost_of((enum st_lost)cause);
+    }
+    return total;
+}
+
+static void add_losses(struct st_rows *counters)
+{
+    static const char *const NAMES[ST_LOST_CAUSES] = {
+        [ST_LOST_RING_FULL] = "lost.ring_full",
+        [ST_LOST_NO_THREAD] = "lost.no_thread",
+        [ST_LOST_DEVICE_DROPPED] = "lost.cupti_dropped",
+        [ST_LOST_DEVICE_INVALID] = "lost.device_invalid",
+        [ST_LOST_DISK] = "lost.disk",
+        [ST_LOST_LIMIT] = "lost.limit",
+        [ST_LOST_DEVICE_UNREAD] = "lost.device_unread",
+    };
+    for (int cause = 1; cause < ST_LOST_CAUSES; cause++) {
+        st_rows_add(counters, (int64_t[]){(int64_t)lost_of((enum st_lost)cause), 0},
+                    &(struct st_text){NAMES[cause], (uint32_t)strlen(NAMES[cause])});
+    }
+}
+
+/* ---- chunks ----------------------------------------------------------------------------------- */
+
+static void note_in_index(const struct st_chunk_head *head, uint64_t offset, uint32_t rows)
+{
+    st_buffer_append(&writer.index, &(struct st_index_entry){.offset = offset, .first_ticks = head->first_ticks,
+                                                             .last_ticks = head->last_ticks, .kind = head->kind,
+                                                             .rows = rows},
+                     sizeof(struct st_index_entry));
+}
+
+/* Encode writer.payload as one chunk and append it. False: it is not in the file; the payload is gone. */
+static bool write_chunk(struct st_chunk_head *head, uint32_t rows)
+{
+    uint64_t offset = writer.sink.offset;
+    uint32_t sequence = writer.encoder.next_sequence;
+    writer.out.length = 0;
+    head->lost_total = lost_total();
+    bool is_written = st_chunk_encode(&writer.encoder, head, writer.payload.bytes, writer.payload.length, &writer.out) &&
+                      st_sink_append(&writer.sink, writer.out.bytes, writer.out.length);
+    if (!is_written) {
+        writer.encoder.next_sequence = sequence; /* the number of the next chunk that is in the file */
+    } else if (writer.out.length) {
+        note_in_index(head, offset, rows);
+    }
+    writer.payload.length = 0;
+    return is_written;
+}
+
+/* Kept free for the end of the trace: names, totals, index. */
+static uint64_t end_reserve_bytes(void)
+{
+    uint64_t part = writer.sink.limit_bytes / 8;
+    return part < 256 << 10 ? part : 256 << 10;
+}
+
+/* The first time that the file comes near its limit a LOST row says from when detail is missing. The payload
+ * must be empty. */
+static void check_limit(void)
+{
+    if (!writer.is_at_limit && writer.sink.offset + end_reserve_bytes() + writer.sink.limit_bytes / 16 >
+                                   writer.sink.limit_bytes) {
+        writer.is_at_limit = true;
+        struct st_rows rows = {.table = ST_T_LOST};
+        st_rows_add(&rows, (int64_t[ST_COUNT_C_LOST]){ST_LOST_LIMIT, (int64_t)st_ticks(), 0, 0}, NULL);
+        st_table_encode(&rows, &writer.payload);
+        st_rows_finish(&rows);
+        write_chunk(&(struct st_chunk_head){.kind = ST_CHUNK_META}, 1);
+    }
+}
+
+/* Is there still room for boundaries? Past it nothing but the end is written. */
+static bool has_room_for_boundaries(void)
+{
+    return writer.sink.offset + end_reserve_bytes() < writer.sink.limit_bytes;
+}
+
+/* Write what a thread's ring holds. A ring that could not be written keeps its slots for the next try. */
+static void drain_ring(struct st_thread *thread)
+{
+    struct st_ring_head *ring = thread->ring;
+    uint64_t from = atomic_load_explicit(&ring->tail, memory_order_relaxed);
+    uint64_t to = atomic_load_explicit(&ring->head, memory_order_acquire); /* pairs with st_ring_commit */
+    if (from == to) {
+        return;
+    }
+    check_limit();
+    st_slot_rows_reset(&writer.slots);
+    uint64_t skipped = st_slot_rows_add(&writer.slots, thread->slots, thread->slot_mask, from, to, writer.is_at_limit);
+    struct st_chunk_head head = {.kind = ST_CHUNK_EVENTS, .ring = ring->ring, .thread = thread->index,
+                                 .first_slot = from, .end_slot = to, .first_ticks = writer.slots.first_ticks,
+                                 .last_ticks = writer.slots.last_ticks};
+    bool is_done = skipped != UINT64_MAX && st_slot_rows_encode(&writer.slots, &writer.payload);
+    if (is_done && (!writer.is_at_limit || has_room_for_boundaries())) {
+        is_done = write_chunk(&head, writer.slots.rows_max);
+    }
+    writer.payload.length = 0;
+    if (is_done) {
+        writer.lost[ST_LOST_LIMIT] += skipped;
+        atomic_store_explicit(&ring->tail, to, memory_order_release); /* pairs with the producer's acquire */
+    }
+}
+
+/* Does the thread still exist? Its block can serve another one as soon as its ring is written out. */
+static void look_after(struct st_thread *thread)
+{
+    uint32_t state = atomic_load_explicit(&thread->state, memory_order_relaxed);
+    if (state == ST_THREAD_RUNNING && syscall(SYS_tgkill, getpid(), thread->tid, 0) != 0 && errno == ESRCH) {
+        atomic_store_explicit(&thread->state, ST_THREAD_ENDED, memory_order_relaxed);
+    } else if (state == ST_THREAD_ENDED &&
+               atomic_load_explicit(&thread->ring->head, memory_order_acquire) ==
+                   atomic_load_explicit(&thread->ring->tail, memory_order_relaxed)) {
+        atomic_store_explicit(&thread->state, ST_THREAD_FREE, memory_order_release); /* pairs with take_free_block */
+    }
+}
+
+static bool drain_rings(bool is_flush)
+{
+    bool had_events = false;
+    for (struct st_thread *t = atomic_load_explicit(&st_threads, memory_order_acquire); t; t = t->next) {
+        uint64_t waiting = atomic_load_explicit(&t->ring->head, memory_order_acquire) -
+                           atomic_load_explicit(&t->ring->tail, memory_order_relaxed);
+        had_events |= waiting > 0;
+        if (waiting && (is_flush || waiting > (t->slot_mask + 1) / 4)) {
+            drain_ring(t);
+        }
+        if (is_flush) {
+            look_after(t);
+        }
+    }
+    return had_events;
+}
+
+/* ---- device and facts --------------------------------------------------------------------------- */
+
+static void flush_device(bool is_final)
+{
+    const struct st_device_source *device = atomic_load_explicit(&writer.device, memory_order_acquire);
+    if (!device) {
+        return;
+    }
+    check_limit();
+    uint64_t records = device->collect(&writer.payload, is_final);
+    if (writer.is_at_limit) {
+        writer.payload.length = 0;
+        writer.lost[ST_LOST_LIMIT] += records;
+    } else if (!write_chunk(&(struct st_chunk_head){.kind = ST_CHUNK_DEVICE}, (uint32_t)records)) {
+        writer.lost[ST_LOST_DISK] += records;
+    }
+}
+
+static void add_clock(struct st_buffer *payload)
+{
+    const struct st_device_source *device = atomic_load_explicit(&writer.device, memory_order_acquire);
+    struct st_rows rows = {.table = ST_T_CLOCK};
+    struct st_clock_sample sample;
+    st_clock_read(device ? device->clock : NULL, &sample);
+    st_rows_add(&rows, (int64_t[ST_COUNT_C_CLOCK]){(int64_t)sample.ticks, (int64_t)sample.monotonic_ns,
+                                                   (int64_t)sample.raw_ns, (int64_t)sample.realtime_ns,
+                                                   (int64_t)sample.device_ns, (int64_t)sample.width_ticks}, NULL);
+    st_table_encode(&rows, payload);
+    st_rows_finish(&rows);
+}
+
+static void add_threads(struct st_buffer *payload)
+{
+    struct st_rows rows = {.table = ST_T_THREAD};
+    for (struct st_thread *t = atomic_load_explicit(&st_threads, memory_order_acquire); t; t = t->next) {
+        char path[64], name[32];
+        if (t->is_announced) {
+            continue;
+        }
+        t->is_announced = true;
+        ssize_t length = -1;
+        snprintf(path, sizeof(path), "/proc/self/task/%u/comm", t->tid);
+        long fd = st_sys_open(path, 0 /* O_RDONLY */, 0);
+        if (fd >= 0) {
+            length = read((int)fd, name, sizeof(name));
+            st_sys_close((int)fd);
+        }
+        length = length > 0 && name[length - 1] == '\n' ? length - 1 : length;
+        st_rows_add(&rows, (int64_t[ST_COUNT_C_THREAD]){t->index, t->tid, 0},
+                    &(struct st_text){name, length > 0 ? (uint32_t)length : 0});
+    }
+    st_table_encode(&rows, payload);
+    st_rows_finish(&rows);
+}
+
+static void add_state(struct st_buffer *payload, bool is_final)
+{
+    const struct st_device_source *device = atomic_load_explicit(&writer.device, memory_order_acquire);
+    struct st_rows counters = {.table = ST_T_COUNTER};
+    add_losses(&counters);
+    st_table_encode(&counters, payload);
+    st_rows_finish(&counters);
+    writer.setup.facts.add_state(payload, is_final);
+    if (device) {
+        device->add_state(payload);
+    }
+}
+
+/* The running totals, unless they are the same as last time. */
+static void add_changed_state(struct st_buffer *payload, bool is_final)
+{
+    size_t before = payload->length;
+    add_state(payload, is_final);
+    uint64_t hash = XXH64(payload->bytes + before, payload->length - before, 0);
+    if (hash == writer.state_hash && !is_final) {
+        payload->length = before;
+    }
+    writer.state_hash = hash;
+}
+
+static void write_facts(bool is_final)
+{
+    add_clock(&writer.payload);
+    add_threads(&writer.payload);
+    add_changed_state(&writer.payload, is_final);
+    if (is_final) {
+        struct st_rows end = {.table = ST_T_END};
+        st_rows_add(&end, (int64_t[ST_COUNT_C_END]){0, (int64_t)st_ticks()}, NULL);
+        st_table_encode(&end, &writer.payload);
+        st_rows_finish(&end);
+    }
+    write_chunk(&(struct st_chunk_head){.kind = ST_CHUNK_META}, 1);
+}
+
+/* ---- the thread ------------------------------------------------------------------------------- */
+
+static void flush(bool is_final)
+{
+    flush_device(is_final);
+    drain_rings(true);
+    write_facts(is_final);
+    writer.last_flush_ns = st_clock_ns(CLOCK_MONOTONIC);
+}
+
+static void close_file(void)
+{
+    writer.out.length = 0;
+    if (st_index_encode((const struct st_index_entry *)(const void *)writer.index.bytes,
+                        (uint32_t)(writer.index.length / sizeof(struct st_index_entry)), &writer.out)) {
+        st_sink_append(&writer.sink, writer.out.bytes, writer.out.length);
+    }
+    st_sink_close(&writer.sink);
+    for (struct st_thread *t = atomic_load_explicit(&st_threads, memory_order_acquire); t; t = t->next) {
+        if (atomic_load_explicit(&t->ring->head, memory_order_acquire) ==
+            atomic_load_explicit(&t->ring->tail, memory_order_relaxed)) {
+            st_thread_remove_ring(t); /* what could not be written stays in its ring for `recover` */
+        }
+    }
+}
+
+static void *run(void *unused)
+{
+    st_suppress = 1;
+    prctl(PR_SET_NAME, "stagetap");
+    flush(false);
+    while (!atomic_load_explicit(&writer.stop, memory_order_acquire)) {
+        writer.quiet_polls = drain_rings(false) ? 0 : writer.quiet_polls + 1;
+        if (st_clock_ns(CLOCK_MONOTONIC) - writer.last_flush_ns >= writer.setup.flush_ns) {
+            flush(false);
+        }
+        uint64_t wait_ns = writer.quiet_polls > POLLS_TO_IDLE ? IDLE_POLL_NS : BUSY_POLL_NS;
+        wait_ns = wait_ns < writer.setup.flush_ns ? wait_ns : writer.setup.flush_ns;
+        struct timespec wait = {.tv_nsec = (long)wait_ns};
+        syscall(SYS_futex, &writer.stop, 0 /* FUTEX_WAIT */, 0, &wait, NULL, 0);
+    }
+    flush(true);
+    close_file();
+    atomic_store_explicit(&writer.done, 1, memory_order_release);
+    syscall(SYS_futex, &writer.done, 1 /* FUTEX_WAKE */, 1, NULL, NULL, 0);
+    return unused;
+}
+
+static bool start_thread(void)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    pthread_attr_setstacksize(&attributes, 512 << 10);
+    bool is_started = pthread_create(&writer.thread, &attributes, run, NULL) == 0;
+    pthread_attr_destroy(&attributes);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return is_started;
+}
+
+bool st_writer_start(const struct st_writer_setup *setup, const struct st_sink *sink)
+{
+    writer.setup = *setup;
+    writer.sink = *sink;
+    st_slot_rows_init(&writer.slots);
+    bool is_ready = st_chunk_encoder_init(&writer.encoder) && st_header_encode(&setup->header, &writer.out) &&
+                    st_sink_append(&writer.sink, writer.out.bytes, writer.out.length);
+    if (is_ready && setup->facts.add_start) {
+        setup->facts.add_start(&writer.payload);
+        is_ready = write_chunk(&(struct st_chunk_head){.kind = ST_CHUNK_META}, 1);
+    }
+    if (!is_ready || !start_thread()) {
+        st_sink_close(&writer.sink);
+        return false;
+    }
+    return true;
+}
+
+void st_writer_set_device(const struct st_device_source *source)
+{
+    atomic_store_explicit(&writer.device, source, memory_order_release); /* pairs with the thread's acquire loads */
+}
+
+bool st_writer_finish(uint64_t deadline_ns)
+{
+    uint64_t until = st_clock_ns(CLOCK_MONOTONIC) + deadline_ns;
+    atomic_store_explicit(&writer.stop, 1, memory_order_release);
+    syscall(SYS_futex, &writer.stop, 1 /* FUTEX_WAKE */, 1, NULL, NULL, 0);
+    while (!atomic_load_explicit(&writer.done, memory_order_acquire)) {
+        uint64_t now = st_clock_ns(CLOCK_MONOTONIC);
+        if (now >= until) {
+            return false;
+        }
+        struct timespec wait = {.tv_sec = (time_t)((until - now) / 1000000000),
+                                .tv_nsec = (long)((until - now) % 1000000000)};
+        syscall(SYS_futex, &writer.done, 0 /* FUTEX_WAIT */, 0, &wait, NULL, 0);
+    }
+    return true;
+}
+
+void st_writer_fork_child(void)
+{
+    st_sink_close(&writer.sink);
+    memset(&writer, 0, sizeof(writer)); /* the parent's buffers stay mapped: copies nobody uses */
+    writer.sink.fd = -1;
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The one background thread: drains every thread's ring, asks the device side for its records, encodes
+ * chunks and appends them to the trace file. It is the only consumer of the rings and the only user of the
+ * sink. It blocks all signals and makes no CUDA call.
+ */
+#ifndef ST_WRITER_WRITER_H
+#define ST_WRITER_WRITER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "preload/trace/table.h"
+#include "sink.h"
+
+/* Who knows when the device worked. All functions are called by the writer thread. */
+struct st_device_source {
+    /* Append the tables of what became known since the last call (ST_CHUNK_DEVICE); `is_final`: the process
+     * ends, everything that can be had. Returns how many records they hold; a payload that could not be
+     * made is a loss that it counts itself. */
+    uint64_t (*collect)(struct st_buffer *payload, bool is_final);
+    /* The device library's clock now, ns; 0 = not to be had. */
+    uint64_t (*clock)(void);
+    /* Append CAPABILITY and KEY rows as they are now. */
+    void (*add_state)(struct st_buffer *payload);
+    /* Records lost so far for this cause. */
+    uint64_t (*lost)(enum st_lost cause);
+};
+
+/* Facts about the process for META chunks, from the session. Called by the writer thread. */
+struct st_writer_facts {
+    /* KEY, CALLDEF, RULE … written once at the start. */
+    void (*add_start)(struct st_buffer *payload);
+    /* COUNTER, RULE, NOT_INTERCEPTED … as they are now; written at each flush where they changed, and at the end. */
+    void (*add_state)(struct st_buffer *payload, bool is_final);
+};
+
+struct st_writer_setup {
+    struct st_trace_header header;
+    struct st_writer_facts facts;
+    uint64_t flush_ns;
+};
+
+/* Write header and start facts into the open sink (the writer owns it from now on) and start the thread.
+ * False: the thread could not be made or nothing could be written; the sink is closed. */
+bool st_writer_start(const struct st_writer_setup *setup, const struct st_sink *sink);
+
+/* From now on ask this source, too. Any thread; the structure must live on. */
+void st_writer_set_device(const struct st_device_source *source);
+
+/* Write everything, close the file in order and end the thread. Waits at most `deadline_ns`; false: it did
+ * not come back in time (the file then ends with its last whole frame). Called once, at exit. */
+bool st_writer_finish(uint64_t deadline_ns);
+
+/* In a forked child: there is no writer any more. */
+void st_writer_fork_child(void);
+
+#endif

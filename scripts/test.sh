@@ -1,0 +1,52 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Build with warnings as errors and run every test. Ends with one line `N passed, N failed, N skipped`; exit 0
+# only if nothing failed. Needs no GPU and no network once the packages are there.
+#   --long            also the tests marked long
+#   --clients NAMES   also these real programs (folders of tests/clients, comma-separated, or all)
+#   --sanitize        unit and fuzz tests only, built with AddressSanitizer and UBSan
+set -eu
+
+usage()
+{
+    echo "usage: scripts/test.sh [--long] [--clients NAME,...|all] [--sanitize]"
+    exit "$1"
+}
+
+root=$(cd "$(dirname "$0")/.." && pwd)
+long=no clients='' sanitize=no
+while [ $# -gt 0 ]; do
+    case "$1" in
+    --long) long=yes ;;
+    --sanitize) sanitize=yes ;;
+    --clients) [ $# -ge 2 ] || usage 2 >&2; clients=$2; shift ;;
+    --clients=*) clients=${1#*=} ;;
+    -h | --help) usage 0 ;;
+    *) echo "test.sh: unknown option $1" >&2; usage 2 >&2 ;;
+    esac
+    shift
+done
+
+"$root/scripts/deps.sh"
+build="$root/build-ci"
+options="-Dwerror=true"
+if [ "$sanitize" = yes ]; then
+    build="$root/build-sanitize"
+    options="$options -Db_sanitize=address,undefined -Db_lundef=false"
+fi
+if [ ! -f "$build/build.ninja" ]; then
+    rm -rf "$build"
+    meson setup "$build" "$root" $options
+fi
+ninja -C "$build"
+
+# An outer preload or stagetap setting must not reach the tests.
+for name in $(env | sed -n 's/^\(STAGETAP_[A-Z_0-9]*\|SIMGPU_[A-Z_0-9]*\|LD_PRELOAD\|LD_AUDIT\)=.*/\1/p'); do
+    unset "$name"
+done
+suites='--no-suite long'
+[ "$long" = no ] || suites=''
+[ "$sanitize" = no ] || suites="$suites --suite unit --suite fuzz"
+status=0
+meson test -C "$build" --no-rebuild --print-errorlogs $suites || status=$?
+python3 "$root/scripts/count_tests.py" "$build/meson-logs/testlog.json" "$status" "$root/tests/clients" "$clients"

@@ -1,0 +1,37 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""check_hot.py FOLDER OBJECT...: object files of the recorded path call no function of libc.
+
+Code that runs between the entry of a thunk and the real call must not: the caller's vector registers are
+still live there. Each undefined symbol must be defined in one of the objects given, or be allowed below.
+OBJECT is a name without folder (`emit.c.o`), looked for under FOLDER."""
+import pathlib
+import subprocess
+import sys
+
+ALLOWED = {"_GLOBAL_OFFSET_TABLE_", "__stack_chk_fail"}
+
+
+def symbols(path, option):
+    lines = subprocess.run(["nm", option, "--format=posix", str(path)], check=True, stdout=subprocess.PIPE,
+                           text=True).stdout.splitlines()
+    return {line.split()[0] for line in lines}
+
+
+def main():
+    everything = list(pathlib.Path(sys.argv[1]).rglob("*.o"))
+    hot = [path for path in everything if path.name in sys.argv[2:]]
+    missing = set(sys.argv[2:]) - {path.name for path in hot}
+    if missing:
+        sys.exit("no such object: " + " ".join(sorted(missing)))
+    ours = set().union(*(symbols(path, "--defined-only") for path in everything))
+    bad = 0
+    for path in sorted(hot):
+        for name in sorted(symbols(path, "--undefined-only") - ours - ALLOWED):
+            print("%s calls %s" % (path.name, name))
+            bad += 1
+    print("%d hot objects, %d calls out of the library" % (len(hot), bad))
+    return 1 if bad else 0
+
+
+sys.exit(main())

@@ -1,0 +1,30 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""headers_alone.py ROOT CC [ARGUMENT...]: each header compiles by itself, without a warning, in any order.
+
+The compiler gets one file that includes one header twice (guards work) and nothing else."""
+import pathlib
+import subprocess
+import sys
+
+FLAGS = ["-std=gnu11", "-D_GNU_SOURCE", "-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-Wno-unused-parameter",
+         "-Wno-unused-function", "-Wno-missing-field-initializers", "-x", "c", "-"]
+
+
+def main():
+    root, compiler = pathlib.Path(sys.argv[1]), sys.argv[2:]
+    headers = sorted(path for top in ("analyzer", "config", "preload", "tests") for path in (root / top).rglob("*.h"))
+    bad = 0
+    for path in headers:
+        name = path.relative_to(root).as_posix()
+        text = '#include "%s"\n#include "%s"\n' % (name, name)
+        done = subprocess.run([*compiler, "-I", str(root), "-I", str(root / "tests/simgpu"), *FLAGS], input=text, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True)
+        if done.returncode != 0:
+            print("%s does not stand alone:\n%s" % (name, done.stdout))
+            bad += 1
+    print("%d headers, %d do not compile alone" % (len(headers), bad))
+    return 1 if bad or not headers else 0
+
+
+sys.exit(main())

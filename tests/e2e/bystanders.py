@@ -1,0 +1,71 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Processes that never touch CUDA do not notice the preload: same output and status, no file, no descriptor,
+no thread, no mapping in /dev/shm. Shells and interpreters pass it on to their children."""
+import os
+import shutil
+
+import lib
+
+COMMANDS = [['ls', '/'], ['ls', '/no/such/folder'], ['bash', '-c', 'python3 -c pass'], ['git', '--version'],
+            ['bash', '-c', 'echo $((6*7)); exit 3'], ['bash', '-c', 'kill -TERM $$'],
+            ['python3', '-c', 'import ctypes, json, threading; print(json.dumps(sorted(["a", "b"])))'],
+            ['python3', '-c', 'import subprocess; print(subprocess.run(["true"]).returncode)'],
+            ['sh', '-c', 'ls -l /proc/self/fd | wc -l'], ['sh', '-c', 'ls /proc/self/task | wc -l']]
+PRINT_FDS = 'import os; print(sorted(os.listdir("/proc/self/fd")))'
+
+
+def shared_memory():
+    return sorted(name for name in os.listdir('/dev/shm') if name.startswith('stagetap'))
+
+
+def main():
+    checks = lib.Checks()
+    with lib.workdir() as folder:
+        before = shared_memory()
+        for command in COMMANDS + [['python3', '-c', PRINT_FDS]]:
+            if shutil.which(command[0]) is None:
+                print(f'{command[0]} is not installed: not checked')
+                continue
+            bare = lib.run(command, lib.environment(preload=False, simgpu=False), folder)
+            preloaded = lib.run(command, lib.environment(preload=True, simgpu=False), folder)
+            for name in ('returncode', 'stdout', 'stderr'):
+                checks.equal(getattr(bare, name), getattr(preloaded, name), f'{" ".join(command)[:50]}: same {name}')
+        environment_kept(checks, folder)
+        checks.equal([], os.listdir(folder), 'no file left in the working folder')
+        checks.equal(before, shared_memory(), 'nothing left in /dev/shm')
+        simgpu_unused(checks, folder)
+
+    descriptors_of_a_cuda_process(checks)
+    checks.finish()
+
+
+def environment_kept(checks, folder):
+    """`env` shows LD_PRELOAD and nothing else that is new or changed."""
+    bare = lib.run(['env'], lib.environment(preload=False, simgpu=False), folder).stdout.splitlines()
+    preloaded = lib.run(['env'], lib.environment(preload=True, simgpu=False), folder).stdout.splitlines()
+    added = sorted(set(preloaded) - set(bare))
+    checks.equal(['LD_PRELOAD=' + lib.PRELOAD], added, 'env differs by LD_PRELOAD only')
+    checks.equal([], sorted(set(bare) - set(preloaded)), 'env lost nothing')
+
+
+def simgpu_unused(checks, folder):
+    """A map with every setting, a CUDA library in reach, but no call: still nothing."""
+    env = lib.environment(preload=True, STAGETAP_MAP='demo', STAGETAP_OUT=os.path.join(folder, 'x.stap'))
+    result = lib.run(['python3', '-c', 'import ctypes; ctypes.CDLL("libcuda.so.1"); print("loaded")'], env, folder)
+    checks.equal((0, 'loaded\n', ''), (result.returncode, result.stdout, result.stderr), 'libcuda loaded, never called')
+    checks.equal([], os.listdir(folder), 'libcuda loaded, never called: no file')
+
+
+def descriptors_of_a_cuda_process(checks):
+    """Low descriptors stay the program's: ours are close-on-exec, so that no child inherits one."""
+    with lib.workdir() as folder:
+        command = [lib.program('touch_cuda'), 'exec', 'python3', '-c', PRINT_FDS]
+        bare = lib.run(command, lib.environment(preload=False), folder)
+        preloaded = lib.run(command, lib.environment(preload=True), folder)
+        checks.equal(bare.stdout, preloaded.stdout, 'a process that used CUDA hands no descriptor to its next image')
+        checks.equal('', preloaded.stderr, 'and says nothing')
+
+
+if __name__ == '__main__':
+    main()

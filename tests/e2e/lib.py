@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the end-to-end tests share: the built products, running a program on simgpu with or without the
+preload, reading reports (each validated against the JSON Schema), and counting what was checked.
+
+Environment (set by meson.build): STAGETAP_BUILD, the build folder; STAGETAP_SOURCE, the source folder.
+"""
+import contextlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+SOURCE = os.environ.get('STAGETAP_SOURCE') or os.path.abspath(os.path.join(os.path.dirname(__file__), '..', '..'))
+BUILD = os.environ.get('STAGETAP_BUILD') or sys.exit('STAGETAP_BUILD is not set: run through meson test')
+PRELOAD = os.path.join(BUILD, 'preload', 'libstagetap.so')
+STAGETAP = os.path.join(BUILD, 'analyzer', 'stagetap')
+SIMGPU = os.path.join(BUILD, 'tests', 'simgpu', 'lib')
+DEMO = os.path.join(BUILD, 'tests', 'demo')
+PROGRAMS = os.path.join(BUILD, 'tests', 'e2e')
+DEMO_MODEL = os.path.join(SOURCE, 'tests', 'demo', 'sd.model')
+DEMO_ROWS = [('copy_back', 'output/d2h'), ('write_png', 'output/png')]    # names in its log, rows by its preset
+SCHEMA = os.path.join(SOURCE, 'analyzer', 'render', 'report.schema.json')
+
+sys.path.insert(0, os.path.join(SOURCE, 'tests', 'truth'))
+
+try:
+    import jsonschema
+except ImportError:
+    jsonschema = None
+
+
+def program(name):
+    """Path of a test program or of the demo; None where it was not built (generate_rt without nvcc)."""
+    for folder in (PROGRAMS, DEMO):
+        path = os.path.join(folder, name)
+        if os.access(path, os.X_OK):
+            return path
+    return None
+
+
+# ---- counting ----------------------------------------------------------------------------------------
+
+
+class Checks:
+    """Says what was checked and what failed; finish() ends the test."""
+
+    def __init__(self):
+        self.passed, self.failed = 0, []
+
+    def ok(self, condition, what, detail=''):
+        if condition:
+            self.passed += 1
+            print(f'ok    {what}', flush=True)
+        else:
+            self.failed.append(what)
+            print(f'FAIL  {what}' + (f'\n      {detail}' if detail != '' else ''), flush=True)
+        return bool(condition)
+
+    def equal(self, want, got, what):
+        return self.ok(want == got, what, f'expected {short(want)}\n      got      {short(got)}')
+
+    def finish(self):
+        print(f'{self.passed} checks held, {len(self.failed)} failed')
+        if not self.passed and not self.failed:
+            print('nothing was checked')
+        sys.exit(1 if self.failed or not self.passed else 0)
+
+
+def short(value, limit=1500):
+    text = repr(value)
+    return text if len(text) <= limit else text[:limit] + ' …'
+
+
+@contextlib.contextmanager
+def workdir():
+    """A fresh folder that is removed afterwards; kept where STAGETAP_KEEP is set."""
+    path = tempfile.mkdtemp(prefix='stagetap-e2e-')
+    try:
+        yield path
+    finally:
+        if os.environ.get('STAGETAP_KEEP'):
+            print(f'kept: {path}')
+        else:
+            shutil.rmtree(path, ignore_errors=True)
+
+
+# ---- running -----------------------------------------------------------------------------------------
+
+
+def environment(preload=True, simgpu=True, **more):
+    """The caller's environment without settings that change what is tested. None removes a name."""
+    env = {name: value for name, value in os.environ.items()
+           if not name.startswith(('STAGETAP_', 'SIMGPU_', 'NVTX_', 'CUDA_', 'E2E_', 'LD_'))}
+    if simgpu:
+        env['LD_LIBRARY_PATH'] = SIMGPU
+    if preload:
+        env['LD_PRELOAD'] = PRELOAD
+    env.update({name: str(value) for name, value in more.items() if value is not None})
+    return env
+
+
+def run(command, env=None, cwd=None, timeout=60, **kwargs):
+    """Runs to the end; stdout and stderr as text. A negative returncode is a signal."""
+    return subprocess.run(command, env=env if env is not None else environment(), cwd=cwd, timeout=timeout,
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          universal_newlines=True, errors='replace', **kwargs)
+
+
+class Traced:
+    """One run of a program on simgpu in its own folder: output, truth, stage log and trace."""
+
+    def __init__(self, folder, command, preload=True, mapping=None, timeout=60, name='run', **env):
+        self.trace = os.path.join(folder, name + '.stap')
+        self.truth = os.path.join(folder, name + '.truth')
+        self.timings = os.path.join(folder, name + '.timings')
+        settings = {'SIMGPU_TRUTH': self.truth, 'E2E_TIMINGS': self.timings}
+        if preload:
+            settings['STAGETAP_OUT'] = self.trace
+            settings['STAGETAP_MAP'] = mapping
+        settings.update(env)
+        self.process = run([part.replace('@TIMINGS@', self.timings) for part in command],
+                           environment(preload, **settings), folder, timeout)
+
+    def describe(self):
+        return f'exit {self.process.returncode}\n{self.process.stdout[-1500:]}{self.process.stderr[-1500:]}'
+
+
+def generate(folder, *options, which='generate', images=2, steps=4, size=64, **kwargs):
+    """The demo generator; its pictures land in folder/NAME.out/. Further keywords: see Traced."""
+    out = os.path.join(folder, kwargs.get('name', 'run') + '.out')
+    os.makedirs(out, exist_ok=True)
+    command = [program(which), '--images', str(images), '--steps', str(steps), '--size', str(size), '--out', out + '/',
+               '--timings', '@TIMINGS@'] + list(options)
+    kwargs.setdefault('SIMGPU_MODEL', DEMO_MODEL)
+    traced = Traced(folder, command, **kwargs)
+    traced.out = out
+    return traced
+
+
+def pictures(folder):
+    """name → bytes of every file below."""
+    found = {}
+    for parent, _, names in os.walk(folder):
+        for name in sorted(names):
+            with open(os.path.join(parent, name), 'rb') as file:
+                found[os.path.relpath(os.path.join(parent, name), folder)] = file.read()
+    return found
+
+
+# ---- reading reports ---------------------------------------------------------------------------------
+
+
+def stagetap(*arguments, cwd=None, timeout=60, **env):
+    return run([STAGETAP] + [str(argument) for argument in arguments], environment(preload=False, simgpu=False, **env),
+               cwd, timeout)
+
+
+def report(checks, *arguments, what=None):
+    """`stagetap report --json` as a document, or None. Every document is validated."""
+    result = stagetap('report', '--json', *arguments)
+    label = what or f'report --json {" ".join(os.path.basename(str(a)) for a in arguments)}'
+    if not checks.ok(result.returncode == 0, f'{label}: exit 0', f'exit {result.returncode} {result.stderr[-800:]}'):
+        return None
+    try:
+        document = json.loads(result.stdout)
+    except ValueError as error:
+        checks.ok(False, f'{label}: is JSON', f'{error} in {short(result.stdout)}')
+        return None
+    validate(checks, document, label)
+    return document
+
+
+def validate(checks, document, label):
+    if jsonschema is None:
+        print(f'note: {label}: not validated, python3-jsonschema is not installed')
+        return
+    with open(SCHEMA, encoding='utf-8') as file:
+        schema = json.load(file)
+    errors = [f'{"/".join(str(part) for part in error.absolute_path)}: {error.message[:200]}'
+              for error in jsonschema.Draft7Validator(schema).iter_errors(document)]
+    checks.ok(not errors, f'{label}: valid by {os.path.basename(SCHEMA)}', '\n      '.join(errors[:8]))
+
+
+def rows(request, part='stages'):
+    return {row['name']: row for row in request[part]}

@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Stages of programs that no preset knows, with a map given in the environment: work that runs later than
+its stage, several threads and requests at once, kernel rules, NVTX ranges. Each is compared with the truth."""
+import lib
+import compare
+
+SPILL_MAP = 'symbol spill_picture -> request; symbol spill_encode -> encode; symbol spill_sample -> sample'
+STRANGER_MAP = '''
+    symbol stranger_paint_picture -> request
+    symbol wordpiece_run          -> prepare      # comments are allowed
+    symbol diffusion_sweep        -> refine
+    symbol diffusion_pass         -> refine step
+    symbol pixels_make            -> paint
+    symbol pixels_fetch           -> paint/fetch
+    symbol uploader_*             -> upload
+    symbol album_save             -> album
+    kernel sharpen_*              -> paint
+    symbol no_such_function*      -> never
+'''
+RANGES_MAP = 'nvtx picture -> request; nvtx encode -> encode; nvtx sample -> sample; nvtx "denoise step" -> sample step; ' \
+             'nvtx dec* -> decode'
+
+
+def trace(checks, folder, label, command, mapping, kernel_rules=()):
+    """Runs, reports, compares; returns the report or None."""
+    traced = lib.Traced(folder, command, mapping=mapping)
+    if not checks.ok(traced.process.returncode == 0, f'{label}: runs', traced.describe()):
+        return None
+    checks.equal('', traced.process.stderr, f'{label}: nothing on stderr')
+    document = lib.report(checks, '--request', 'all', traced.trace, what=label)
+    if document is None:
+        return None
+    violations = compare.compare_document(document, traced.truth, traced.timings, kernel_rules)
+    checks.ok(not violations, f'{label}: agrees with the truth', f'{len(violations)} violations, see above')
+    return document
+
+
+def spill(checks, streams):
+    """4 × 5 ms launched in encode run while the host is in sample: charged to encode."""
+    label = f'spilling encode, {streams} stream(s)'
+    with lib.workdir() as folder:
+        document = trace(checks, folder, label, [lib.program('spill'), streams], SPILL_MAP)
+    for request in document['requests'] if document else []:
+        rows, what = lib.rows(request), f'{label}: request {request["id"]}'
+        encode, sample = rows['encode'], rows['sample']
+        checks.ok(encode['host_inclusive_ns'] < 4_000_000, f'{what}: the host left encode long before its work was done',
+                  encode['host_inclusive_ns'])
+        checks.ok(abs(encode['device'][0]['busy_ns'] - 20_000_000) < 200_000, f'{what}: encode has its 20 ms of device time',
+                  encode['device'])
+        checks.ok(abs(sample['device'][0]['busy_ns'] - 10_000_000) < 100_000, f'{what}: sample has its 10 ms',
+                  sample['device'])
+        shared = request['devices'][0]['shared_ns']
+        checks.ok(shared < 20_000 if streams == 'one' else shared > 5_000_000, f'{what}: shared time', shared)
+
+
+def stranger(checks):
+    with lib.workdir() as folder:
+        document = trace(checks, folder, 'stranger', [lib.program('stranger')], STRANGER_MAP, [('sharpen_*', 'paint')])
+    if document is None:
+        return
+    first, second, third = document['requests']
+    rows = lib.rows(first)
+    checks.equal(3, rows['paint']['launches'] + rows['prepare']['launches'] - 1,
+                 'kernel rule: paint has upsample and sharpen, prepare two embeds')
+    checks.equal(['upload'], [name for name in rows if name == 'upload'], 'helper thread\'s stage is a row of the only request')
+    checks.equal(['album'], [row['name'] for row in first['after']], 'album is after the first request')
+    for request in (second, third):
+        device = request['devices'][0]
+        checks.ok(device['other_ns'] + device['overlap_other_ns'] > 500_000,
+                  f'request {request["id"]}: the other request\'s work is other, not idle', device)
+    checks.ok(any('no_such_function*' in rule for rule in document['unmatched_rules']), 'the rule that matched nothing is named',
+              document['unmatched_rules'])
+    checks.ok(not any('sharpen' in rule or 'uploader' in rule for rule in document['unmatched_rules']),
+              'rules that matched are not named', document['unmatched_rules'])
+
+
+def ranges(checks):
+    for name in ('ranges', 'ranges_nvtx3'):
+        if lib.program(name) is None:
+            print(f'{name} is not built here (no toolkit)')
+            continue
+        with lib.workdir() as folder:
+            document = trace(checks, folder, f'NVTX: {name}', [lib.program(name)], RANGES_MAP)
+        if document:
+            checks.equal([4, 4, 4], [request['steps'] for request in document['requests']], f'NVTX: {name}: steps')
+
+
+def main():
+    checks = lib.Checks()
+    spill(checks, 'one')
+    spill(checks, 'two')
+    stranger(checks)
+    ranges(checks)
+    checks.finish()
+
+
+if __name__ == '__main__':
+    main()
