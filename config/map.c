@@ -151,8 +151,7 @@ static bool check_name(struct parser *p, const struct word *word, const char *pa
         if (*at != '$') continue;
         if (at[1] < '1' || at[1] > '9')
             return fail(p, word->begin, "'%.40s': '$' must be followed by a digit 1 … 9", word->text);
-        if (at[1] - '0' > stars)
-            return fail(p, word->begin, "$%c: the pattern has %d '*'", at[1], stars);
+        if (at[1] - '0' > stars) return fail(p, word->begin, "$%c: the pattern has %d '*'", at[1], stars);
     }
     return true;
 }
@@ -177,8 +176,9 @@ static bool read_meaning_words(struct parser *p, struct word *words, int *ret_co
         if (!read_word(p, &words[(*ret_count)++])) return false;
     }
     if (*ret_count == 0)
-        return fail(p, start, "nothing after '->'; allowed: a stage name, request, step, NAME step, NAME step-end, "
-                              "begin NAME, end NAME, load, off");
+        return fail(p, start,
+                    "nothing after '->'; allowed: a stage name, request, step, NAME step, NAME step-end, "
+                    "begin NAME, end NAME, load, off");
     return true;
 }
 
@@ -194,8 +194,10 @@ static bool parse_meaning(struct parser *p, struct st_map_rule *rule)
         if (is_word(&words[0], "end")) return set_name(p, rule, ST_MAP_END, &words[1]);
         if (is_word(&words[1], "step")) return set_name(p, rule, ST_MAP_STEP, &words[0]);
         if (is_word(&words[1], "step-end")) return set_name(p, rule, ST_MAP_STEP_END, &words[0]);
-        return fail(p, words[1].begin, "'%.40s' after a stage name; allowed: NAME step, NAME step-end, begin NAME, "
-                                       "end NAME", words[1].text);
+        return fail(p, words[1].begin,
+                    "'%.40s' after a stage name; allowed: NAME step, NAME step-end, begin NAME, "
+                    "end NAME",
+                    words[1].text);
     }
     if (is_word(&words[0], "request")) {
         rule->role = ST_MAP_REQUEST;
@@ -310,8 +312,8 @@ static bool parse_rules(struct parser *p)
 bool st_map_parse(struct st_map *map, const char *text, size_t length, const char *origin,
                   struct st_map_error *ret_error)
 {
-    struct parser p = {.map = map, .error = ret_error, .begin = text, .at = text, .end = text + length,
-                       .line_begin = text, .line = 1};
+    struct parser p = {
+        .map = map, .error = ret_error, .begin = text, .at = text, .end = text + length, .line_begin = text, .line = 1};
     uint32_t count = map->count;
     size_t used = map->arena_used;
 

@@ -10,6 +10,7 @@
 
 #include "options.h"
 #include "preload/calls/calls.h"
+#include "preload/device/device.h"
 #include "preload/record/record.h"
 #include "preload/stages/stages.h"
 #include "preload/trace/table.h"
@@ -104,7 +105,7 @@ static void add_calls(struct st_buffer *payload)
     struct st_rows rows = {.table = ST_T_CALLDEF};
     for (uint16_t i = 0; i < st_call_count; i++) {
         const struct st_call_row *row = &st_calls[i];
-        st_rows_add(&rows, (int64_t[ST_COUNT_C_CALLDEF]){i, row->layer, row->class_id, (row->flags & ST_ROW_BLOCKS) != 0, 0},
+        st_rows_add(&rows, (int64_t[ST_COUNT_C_CALLDEF]){i, row->layer, row->class_id, row->blocks, 0},
                     (struct st_text[]){text_of(row->name)});
     }
     st_table_encode(&rows, payload);
@@ -217,6 +218,10 @@ void st_facts_add_state(struct st_buffer *payload, bool is_final)
     add_counters(payload);
     add_providers(payload);
     add_misses(payload);
+    struct st_rows device = {.table = ST_T_KEY};
+    st_device_facts(&device);
+    st_table_encode(&device, payload);
+    st_rows_finish(&device);
     if (is_final) {
         add_rules(payload);
     }

@@ -14,6 +14,12 @@
 #include "config/settings.h"
 
 enum st_mode { ST_MODE_TRACE, ST_MODE_BASELINE, ST_MODE_DIAGNOSE, ST_MODE_OFF };
+enum st_device_choice {
+    ST_DEVICE_CHOICE_AUTO,
+    ST_DEVICE_CHOICE_CUPTI,
+    ST_DEVICE_CHOICE_EVENT,
+    ST_DEVICE_CHOICE_NONE
+};
 enum st_log_level { ST_LOG_QUIET, ST_LOG_WARN, ST_LOG_DEBUG };
 
 #define ST_MAX_OPTION_NOTES 16
@@ -21,7 +27,7 @@ enum st_log_level { ST_LOG_QUIET, ST_LOG_WARN, ST_LOG_DEBUG };
 struct st_options {
     const char *values[ST_SETTING_COUNT]; /* as set and well-formed, else NULL */
     enum st_mode mode;
-    int device; /* enum st_device_mode */
+    enum st_device_choice device;
     uint64_t limit_bytes;   /* 0 = default */
     uint64_t flush_ns;
     uint64_t buffer_slots;  /* a power of two */

@@ -15,7 +15,6 @@
 #include "facts.h"
 #include "options.h"
 #include "preload/device/device.h"
-#include "preload/device/source.h"
 #include "preload/record/record.h"
 #include "preload/record/syscall.h"
 #include "preload/watch/watch.h"
@@ -284,9 +283,13 @@ void st_session_on_init(void)
     }
     if (st_options.mode == ST_MODE_TRACE || st_options.mode == ST_MODE_DIAGNOSE) {
         st_suppress++;
-        st_device_start(&(struct st_device_options){.mode = (enum st_device_mode)st_options.device,
-                                                    .cupti_path = st_options.values[ST_SET_CUPTI],
-                                                    .cuda_home = getenv("CUDA_HOME")});
+        if (st_options.device == ST_DEVICE_CHOICE_NONE) {
+            st_device_refuse("STAGETAP_DEVICE=none");
+        } else if (st_options.device == ST_DEVICE_CHOICE_EVENT) {
+            st_device_refuse("device time by events is not in this version");
+        } else {
+            st_device_start(st_options.values[ST_SET_CUPTI], getenv("CUDA_HOME"));
+        }
         st_suppress--;
         st_writer_set_device(&st_device_source);
     }

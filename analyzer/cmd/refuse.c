@@ -70,7 +70,7 @@ bool st_environment_is_usable(char *const *environment, char why[ST_WHY_BYTES])
         }
         /* an empty variable is as good as none */
         if (equals[1] == '\0' || st_value_is_usable(setting, equals + 1, reason)) continue;
-        snprintf(why, ST_WHY_BYTES, "%s=%.80s: %.400s", variable, equals + 1, reason);
+        snprintf(why, ST_WHY_BYTES, "%s=%.80s: %.350s", variable, equals + 1, reason);
         return false;
     }
     return true;

@@ -134,7 +134,7 @@ void st_view_parse(struct st_view *view, int argc, char **argv, int words, const
 /* The exit code for a failed call of the library. */
 static int exit_code_of(enum st_status status)
 {
-    return status == ST_USAGE || status == ST_NOT_FOUND ? ST_EXIT_USAGE : ST_EXIT_UNREADABLE;
+    return status == ST_USAGE ? ST_EXIT_USAGE : ST_EXIT_UNREADABLE;
 }
 
 int st_view_open(struct st_view *view, const char *word, struct st_report *ret)

@@ -47,7 +47,6 @@ static void free_collected(struct st_builder *builder)
     free(builder->ends);
     free(builder->ops);
     free(builder->apis);
-    free(builder->functions);
     free(builder->row_names);
     st_rows_table_finish(&builder->rows);
     free(builder->thread_of_index);
@@ -55,7 +54,6 @@ static void free_collected(struct st_builder *builder)
     free(builder->span_raw);
     free(builder->instants);
     free(builder->request_by_number);
-    free(builder->foreign_row);
     free(builder);
 }
 
@@ -94,7 +92,8 @@ bool st_builder_thread(struct st_builder *builder, int64_t index, int64_t tid, c
         !st_link_note_thread(builder, (uint32_t)index, (uint32_t)model->thread_count)) {
         return false;
     }
-    model->threads[model->thread_count++] = (struct st_model_thread){.index = (uint32_t)index, .tid = tid, .name = text};
+    model->threads[model->thread_count++] = (struct st_model_thread){
+        .index = (uint32_t)index, .tid = tid, .name = text, .foreign_row = ST_NONE};
     return true;
 }
 
@@ -144,21 +143,9 @@ bool st_builder_string(struct st_builder *builder, int64_t id, const char *text,
     return put_text(builder, &builder->model->names, &builder->model->name_count, id, text, length);
 }
 
-bool st_builder_name(struct st_builder *builder, int64_t kind, int64_t at_ticks, int64_t key, const char *text,
-                     size_t length)
+bool st_builder_row_name(struct st_builder *builder, int64_t key, const char *text, size_t length)
 {
-    if (kind == ST_NAME_ROW) {
-        return put_text(builder, &builder->row_names, &builder->row_name_count, key, text, length);
-    }
-    if (kind != ST_NAME_FUNCTION) {
-        return true;
-    }
-    const char *copy = st_builder_text(builder, text, length);
-    if (!copy || !RESERVE(builder, builder->functions, builder->function_count, builder->function_capacity)) {
-        return false;
-    }
-    builder->functions[builder->function_count++] = (struct st_raw_function){(uint64_t)key, at_ticks, copy};
-    return true;
+    return put_text(builder, &builder->row_names, &builder->row_name_count, key, text, length);
 }
 
 static int64_t sum_limited(int64_t a, int64_t b)

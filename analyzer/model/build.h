@@ -45,8 +45,7 @@ bool st_builder_thread(struct st_builder *builder, int64_t index, int64_t tid, c
 bool st_builder_calldef(struct st_builder *builder, int64_t call, int64_t layer, int64_t class, int64_t blocks,
                         const char *name, size_t length);
 bool st_builder_string(struct st_builder *builder, int64_t id, const char *text, size_t length);
-bool st_builder_name(struct st_builder *builder, int64_t kind, int64_t at_ticks, int64_t key, const char *text,
-                     size_t length);
+bool st_builder_row_name(struct st_builder *builder, int64_t key, const char *text, size_t length);
 bool st_builder_call(struct st_builder *builder, const struct st_raw_call *call);
 bool st_builder_span_begin(struct st_builder *builder, const struct st_raw_begin *begin);
 bool st_builder_span_end(struct st_builder *builder, const struct st_raw_end *end);

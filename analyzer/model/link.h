@@ -10,11 +10,6 @@
 
 #define ST_MAX_DENSE_ID (1u << 22) /* string, row-name and thread ids above are not believed */
 
-struct st_raw_function { /* NAME of a function handle */
-    uint64_t key;
-    int64_t at; /* ticks, then ns */
-    const char *text;
-};
 struct st_api { /* DRIVER_API */
     int64_t start, end; /* device clock, then ns */
     uint32_t correlation;
@@ -50,8 +45,6 @@ struct st_builder {
     size_t op_count, op_capacity;
     struct st_api *apis;
     size_t api_count, api_capacity;
-    struct st_raw_function *functions;
-    size_t function_count, function_capacity;
     int64_t end_ticks; /* END */
     bool has_end;
     const char **row_names; /* by NAME.key */
@@ -65,9 +58,9 @@ struct st_builder {
     struct st_span_raw *span_raw;
     struct st_instant *instants;
     size_t instant_count;
+    int64_t last_request_end_ns;
     uint32_t *request_by_number; /* SPAN_BEGIN.request -> requests[] */
     size_t request_number_count;
-    uint32_t *foreign_row; /* threads[] -> "unattributed/THREAD", ST_NONE until needed */
 };
 
 /* Steps of st_builder_finish(), in this order; false: out of memory. */

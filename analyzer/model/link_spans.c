@@ -41,9 +41,6 @@ bool st_link_times(struct st_builder *builder)
         builder->ends[i].at_ticks = st_clock_convert(host, builder->ends[i].at_ticks);
         end = later(end, builder->ends[i].at_ticks);
     }
-    for (size_t i = 0; i < builder->function_count; i++) {
-        builder->functions[i].at = st_clock_convert(host, builder->functions[i].at);
-    }
     for (size_t i = 0; i < builder->op_count; i++) {
         struct st_op *op = &builder->ops[i];
         op->start_ns = st_clock_convert(device, op->start_ns);
@@ -111,11 +108,7 @@ bool st_link_threads(struct st_builder *builder)
             good = model->threads[i].name != NULL;
         }
     }
-    builder->foreign_row = malloc((model->thread_count + 1) * sizeof(*builder->foreign_row));
-    if (builder->foreign_row) {
-        memset(builder->foreign_row, 0xff, (model->thread_count + 1) * sizeof(*builder->foreign_row));
-    }
-    return good && builder->foreign_row;
+    return good;
 }
 
 /* ---- spans ---- */
@@ -225,15 +218,17 @@ static void close_spans(struct st_builder *builder)
     for (size_t i = 0; i < model->span_count; i++) { /* a parent begins earlier, so it is done before its child */
         struct st_span *span = &model->spans[i];
         uint32_t parent = st_link_span(builder, builder->span_raw[i].parent_id);
-        if (parent != ST_NONE && parent < i && model->spans[parent].thread == span->thread) {
+        if (parent != ST_NONE && parent < i && model->spans[parent].thread == span->thread &&
+            model->spans[parent].depth < ST_MAX_SPAN_DEPTH) {
             span->parent = parent;
+            span->depth = (uint16_t)(model->spans[parent].depth + 1);
         }
         if (span->is_open) { /* its end was lost, or the process ended first */
             bool outlived = span->parent != ST_NONE && !model->spans[span->parent].is_open;
             model->faults.spans_without_end += outlived;
             span->end_ns = later(outlived ? model->spans[span->parent].end_ns : model->end_ns, span->begin_ns);
         }
-        if (span->parent != ST_NONE && (span->role == ST_ROLE_REQUEST || span->role == ST_ROLE_OFF)) {
+        if (span->parent != ST_NONE && span->role == ST_ROLE_OFF) {
             span->row = model->spans[span->parent].row;
         }
         for (uint32_t up = span->parent; up != ST_NONE && !span->is_nested; up = model->spans[up].parent) {
@@ -277,6 +272,7 @@ static bool find_requests(struct st_builder *builder)
                                                                           .host_end_ns = span->end_ns,
                                                                           .device_end_ns = span->begin_ns};
         model->request_count++;
+        builder->last_request_end_ns = later(builder->last_request_end_ns, span->end_ns);
     }
     return true;
 }
@@ -337,19 +333,16 @@ uint32_t st_link_only_request(const struct st_builder *builder, int64_t at_ns)
     return low > 0 && builder->instants[low - 1].open == 1 ? builder->instants[low - 1].sum : ST_NONE;
 }
 
-static uint32_t outside_at(const struct st_model *model, int64_t at_ns)
+static uint32_t outside_at(const struct st_builder *builder, int64_t at_ns)
 {
-    int64_t last_end = INT64_MIN;
+    const struct st_model *model = builder->model;
     if (model->request_count == 0 || at_ns < model->requests[0].begin_ns) {
         return ST_GROUP_BEFORE_FIRST;
     }
     if (at_ns < model->requests[model->request_count - 1].begin_ns) {
         return ST_GROUP_BETWEEN;
     }
-    for (size_t i = 0; i < model->request_count; i++) {
-        last_end = later(last_end, model->requests[i].host_end_ns);
-    }
-    return at_ns >= last_end ? ST_GROUP_AFTER_LAST : ST_GROUP_BETWEEN;
+    return at_ns >= builder->last_request_end_ns ? ST_GROUP_AFTER_LAST : ST_GROUP_BETWEEN;
 }
 
 uint32_t st_link_group(const struct st_builder *builder, uint32_t span, int64_t at_ns)
@@ -366,7 +359,7 @@ uint32_t st_link_group(const struct st_builder *builder, uint32_t span, int64_t 
         }
     }
     uint32_t only = st_link_only_request(builder, at_ns);
-    return only != ST_NONE ? st_group_of_request(only) : outside_at(model, at_ns);
+    return only != ST_NONE ? st_group_of_request(only) : outside_at(builder, at_ns);
 }
 
 /* Groups of all spans, in order of begin, so that the last request of each thread is known. */
@@ -444,9 +437,9 @@ uint32_t st_link_row(struct st_builder *builder, uint32_t thread, uint32_t span,
     if (request == ST_NONE || thread == ST_NONE || thread == model->requests[request].thread) {
         return ST_ROW_UNATTRIBUTED;
     }
-    if (builder->foreign_row[thread] == ST_NONE) {
+    if (model->threads[thread].foreign_row == ST_NONE) {
         const char *path = st_arena_format(model->arena, "unattributed/%s", model->threads[thread].name);
-        builder->foreign_row[thread] = path ? st_rows_table_intern(&builder->rows, path) : ST_NONE;
+        model->threads[thread].foreign_row = path ? st_rows_table_intern(&builder->rows, path) : ST_NONE;
     }
-    return builder->foreign_row[thread];
+    return model->threads[thread].foreign_row;
 }

@@ -42,6 +42,7 @@ struct st_model_thread {
     uint32_t driver_first, runtime_first, call_end;
     uint32_t *spans; /* indices into spans[], by begin */
     uint32_t span_count;
+    uint32_t foreign_row; /* "unattributed/NAME": its work without a stage in another thread's request; ST_NONE = none */
 };
 
 struct st_model_calldef {
@@ -86,14 +87,17 @@ static inline uint32_t st_request_of_group(uint32_t group)
 
 /* ---- what happened ---- */
 
+#define ST_MAX_SPAN_DEPTH 256 /* deeper nesting is cut: bounds every walk outwards */
+
 struct st_span {
     int64_t begin_ns, end_ns;         /* an open span ends where the trace ends */
     int64_t begin_cpu_ns, end_cpu_ns; /* thread CPU clock; 0 = not read */
     uint32_t id, parent;              /* parent: index into spans[], ST_NONE = outermost */
-    uint32_t row;                     /* request spans: row of the enclosing stage or ST_ROW_UNATTRIBUTED */
+    uint32_t row;                     /* request spans: ST_ROW_UNATTRIBUTED */
     uint32_t group;
     uint32_t thread; /* index into threads[] */
     uint32_t rule;
+    uint16_t depth; /* enclosing spans */
     uint8_t role;   /* enum st_span_role */
     bool is_open;   /* no end was recorded */
     bool is_late;   /* the end is later than the true one (abandoned) */

@@ -8,7 +8,7 @@
 #include "arena.h"
 #include "model.h"
 
-#define ST_MAX_ROWS 65536 /* further names count as "other" */
+#define ST_MAX_ROWS 8192 /* further names count as "other" */
 
 struct st_rows_table {
     struct st_model_row *rows;

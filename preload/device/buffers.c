@@ -32,8 +32,8 @@ static _Alignas(16) uint8_t spares[SPARE_COUNT][SPARE_BYTES];
 
 bool st_buffers_init(const struct st_cupti_sizes *sizes)
 {
-    void *pool = mmap(NULL, POOL_COUNT * POOL_BYTES, PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *pool =
+        mmap(NULL, POOL_COUNT * POOL_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
     buffers.sizes = sizes;
     buffers.pool = pool != MAP_FAILED ? pool : NULL;

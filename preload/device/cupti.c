@@ -88,8 +88,8 @@ static int enable_kind(enum capability which, uint32_t kind, size_t needed_bytes
 /* Driver calls that put work on a device, or wait for it. A family is named by its common beginning. */
 static bool is_wanted_call(const char *name)
 {
-    static const char *const beginnings[] = {"cuLaunch",  "cuGraphLaunch",       "cuMemcpy",
-                                             "cuMemset",  "cuStreamSynchronize", "cuEventSynchronize",
+    static const char *const beginnings[] = {"cuLaunch",        "cuGraphLaunch",       "cuMemcpy",
+                                             "cuMemset",        "cuStreamSynchronize", "cuEventSynchronize",
                                              "cuCtxSynchronize"};
 
     if (strncmp(name, "cuLaunchHostFunc", 16) == 0) return false;
@@ -104,7 +104,8 @@ static void map_callback_ids(void)
     for (uint32_t cbid = 0; cbid < ST_CUPTI_CBIDS; cbid++) {
         const char *name = NULL;
         cupti.reader.call_of_cbid[cbid] = ST_CBID_IGNORED;
-        if (cupti.library.f.GetCallbackName(ST_CUPTI_DOMAIN_DRIVER_API, cbid, &name) != ST_CUPTI_SUCCESS || name == NULL)
+        if (cupti.library.f.GetCallbackName(ST_CUPTI_DOMAIN_DRIVER_API, cbid, &name) != ST_CUPTI_SUCCESS ||
+            name == NULL)
             continue;
         if (is_wanted_call(name)) cupti.reader.call_of_cbid[cbid] = (int16_t)st_call_find(name);
     }
@@ -126,7 +127,8 @@ static bool enable_driver_calls_one_by_one(void)
 
 static void enable_driver_calls(void)
 {
-    int thread_ids = cupti.library.f.SetThreadIdType != NULL ? cupti.library.f.SetThreadIdType(ST_CUPTI_THREAD_ID_SYSTEM) : -1;
+    int thread_ids =
+        cupti.library.f.SetThreadIdType != NULL ? cupti.library.f.SetThreadIdType(ST_CUPTI_THREAD_ID_SYSTEM) : -1;
 
     map_callback_ids();
     if (cupti.reader.sizes.bytes[ST_CUPTI_DRIVER] >= sizeof(struct st_cupti_api) && enable_driver_calls_one_by_one()) {
@@ -146,7 +148,8 @@ static bool enable_all(void)
     st_buffers_init(&cupti.reader.sizes);
     result = cupti.library.f.ActivityRegisterCallbacks(st_buffers_request, st_buffers_complete);
     if (result != ST_CUPTI_SUCCESS) {
-        snprintf(cupti.library.refusal, sizeof(cupti.library.refusal), "no activity buffers: %s", st_cupti_error(&cupti.library, result));
+        snprintf(cupti.library.refusal, sizeof(cupti.library.refusal), "no activity buffers: %s",
+                 st_cupti_error(&cupti.library, result));
         return false;
     }
     set_capability(CAP_LOSS, ST_CAP_ACCEPTED, "");
@@ -185,7 +188,7 @@ void st_device_refuse(const char *why)
     finish_start(false);
 }
 
-/* ---- losses, and the last flush ---- */
+/* ---- collecting ---- */
 
 static void note_seen(enum capability which, uint64_t records)
 {
@@ -205,6 +208,70 @@ static void count_dropped(void)
         set_capability(CAP_LOSS, ST_CAP_DEGRADED, st_cupti_error(&cupti.library, result)); /* unknown is not 0 */
     }
 }
+
+static void read_buffer(void *arg, const uint8_t *buffer, size_t valid_bytes)
+{
+    st_cupti_read(&cupti.reader, buffer, valid_bytes, arg);
+}
+
+static uint64_t read_clock(void)
+{
+    uint64_t now = 0;
+
+    if (atomic_load_explicit(&cupti.phase, memory_order_acquire) != PHASE_RUNNING) return 0;
+    st_suppress++;
+    if (cupti.library.f.GetTimestamp(&now) != ST_CUPTI_SUCCESS) now = 0;
+    st_suppress--;
+    return now;
+}
+
+static void add_capabilities(struct st_rows *rows)
+{
+    bool is_idle = atomic_load_explicit(&cupti.phase, memory_order_acquire) == PHASE_IDLE;
+
+    for (int i = 0; i < CAP_COUNT; i++) {
+        const struct capability_state *capability = &cupti.capabilities[i];
+        const char *why = is_idle ? "cuInit has not succeeded in this process" : capability->why;
+        const struct st_text texts[] = {
+            {capability_names[i], (uint32_t)strlen(capability_names[i])},
+            {"cupti", 5},
+            {why, (uint32_t)strlen(why)},
+        };
+        int64_t state = is_idle ? ST_CAP_NOT_COLLECTED : capability->state;
+        st_rows_add(rows, (const int64_t[ST_COUNT_C_CAPABILITY]){[ST_CAPABILITY_C_state] = state}, texts);
+    }
+}
+
+static void tell_losses(uint64_t losses[ST_LOST_CAUSES])
+{
+    losses[ST_LOST_DEVICE_DROPPED] = cupti.dropped + cupti.reader.no_memory + st_buffers_discarded();
+    losses[ST_LOST_DEVICE_INVALID] = cupti.reader.invalid;
+    losses[ST_LOST_DEVICE_UNREAD] = cupti.reader.unread;
+}
+
+static void add_fact(struct st_rows *rows, enum st_key_group group, const char *key, const char *value)
+{
+    const struct st_text texts[] = {{key, (uint32_t)strlen(key)}, {value, (uint32_t)strlen(value)}};
+
+    if (value[0] == '\0') return;
+    st_rows_add(rows, (const int64_t[ST_COUNT_C_KEY]){[ST_KEY_C_group] = group}, texts);
+}
+
+void st_device_facts(struct st_rows *rows)
+{
+    int phase = atomic_load_explicit(&cupti.phase, memory_order_acquire);
+    char release[32];
+
+    if (phase == PHASE_IDLE) return;
+    if (phase != PHASE_REFUSED) {
+        add_fact(rows, ST_KEY_FOUND, "cupti.path", cupti.library.path);
+        st_cupti_release(cupti.library.version, release, sizeof(release));
+        add_fact(rows, ST_KEY_FOUND, "cupti.version", release);
+    }
+    add_fact(rows, ST_KEY_NOTE, "cupti.tried", cupti.library.tried);
+}
+
+/* ---- the end ---- */
 
 /* The forced flush may hang when the driver is on its way out: it runs on a thread that is left behind. */
 static _Atomic uint32_t is_flushed;
@@ -252,23 +319,18 @@ static bool start_flush_thread(void)
     return result == 0;
 }
 
-static void drain(void)
+static void flush_last(void)
 {
     if (!start_flush_thread()) {
         set_capability(CAP_KERNEL, ST_CAP_DEGRADED, "no thread for the last flush: the last records are missing");
     } else if (wait_flushed()) {
+        st_suppress++;
         count_dropped();
+        st_suppress--;
     } else {
         set_capability(CAP_KERNEL, ST_CAP_DEGRADED, "the last flush did not come back: the last records are missing");
     }
     atomic_store_explicit(&cupti.phase, PHASE_DRAINED, memory_order_release);
-}
-
-/* ---- collecting ---- */
-
-static void read_buffer(void *arg, const uint8_t *buffer, size_t valid_bytes)
-{
-    st_cupti_read(&cupti.reader, buffer, valid_bytes, arg);
 }
 
 static void collect(struct st_device_rows *rows, bool is_final)
@@ -276,14 +338,14 @@ static void collect(struct st_device_rows *rows, bool is_final)
     const uint64_t *records = cupti.reader.records;
 
     if (atomic_load_explicit(&cupti.phase, memory_order_acquire) != PHASE_RUNNING) return;
-    st_suppress++;
     if (is_final) {
-        drain();
+        flush_last();
     } else {
+        st_suppress++;
         cupti.library.f.ActivityFlushAll(0);
         count_dropped();
+        st_suppress--;
     }
-    st_suppress--;
     st_names_next_round(&cupti.reader.names);
     st_buffers_take(read_buffer, rows);
     note_seen(CAP_KERNEL, records[ST_CUPTI_CONCURRENT_KERNEL]);
@@ -293,64 +355,12 @@ static void collect(struct st_device_rows *rows, bool is_final)
     note_seen(CAP_DEVICE, records[ST_CUPTI_DEVICE]);
 }
 
-static uint64_t read_clock(void)
-{
-    uint64_t now = 0;
-
-    if (atomic_load_explicit(&cupti.phase, memory_order_acquire) != PHASE_RUNNING) return 0;
-    st_suppress++;
-    if (cupti.library.f.GetTimestamp(&now) != ST_CUPTI_SUCCESS) now = 0;
-    st_suppress--;
-    return now;
-}
-
-static void add_capabilities(struct st_rows *rows)
-{
-    bool is_idle = atomic_load_explicit(&cupti.phase, memory_order_acquire) == PHASE_IDLE;
-
-    for (int i = 0; i < CAP_COUNT; i++) {
-        const struct capability_state *capability = &cupti.capabilities[i];
-        const char *why = is_idle ? "cuInit has not succeeded in this process" : capability->why;
-        const struct st_text texts[] = {
-            {capability_names[i], (uint32_t)strlen(capability_names[i])},
-            {"cupti", 5},
-            {why, (uint32_t)strlen(why)},
-        };
-        int64_t state = is_idle ? ST_CAP_NOT_COLLECTED : capability->state;
-        st_rows_add(rows, (const int64_t[ST_COUNT_C_CAPABILITY]){[ST_CAPABILITY_C_state] = state}, texts);
-    }
-}
-
-static void tell_losses(uint64_t losses[ST_LOST_CAUSES])
-{
-    losses[ST_LOST_DEVICE_DROPPED] = cupti.dropped + cupti.reader.no_memory + st_buffers_discarded();
-    losses[ST_LOST_DEVICE_INVALID] = cupti.reader.invalid;
-    losses[ST_LOST_DEVICE_UNREAD] = cupti.reader.unread;
-}
-
-const struct st_device_source st_device_source = {collect, read_clock, add_capabilities, tell_losses};
-
-static void add_fact(struct st_rows *rows, enum st_key_group group, const char *key, const char *value)
-{
-    const struct st_text texts[] = {{key, (uint32_t)strlen(key)}, {value, (uint32_t)strlen(value)}};
-
-    if (value[0] == '\0') return;
-    st_rows_add(rows, (const int64_t[ST_COUNT_C_KEY]){[ST_KEY_C_group] = group}, texts);
-}
-
-void st_device_facts(struct st_rows *rows)
-{
-    int phase = atomic_load_explicit(&cupti.phase, memory_order_acquire);
-    char release[32];
-
-    if (phase == PHASE_IDLE) return;
-    if (phase != PHASE_REFUSED) {
-        add_fact(rows, ST_KEY_FOUND, "cupti.path", cupti.library.path);
-        st_cupti_release(cupti.library.version, release, sizeof(release));
-        add_fact(rows, ST_KEY_FOUND, "cupti.version", release);
-    }
-    add_fact(rows, ST_KEY_NOTE, "cupti.tried", cupti.library.tried);
-}
+const struct st_device_source st_device_source = {
+    .collect = collect,
+    .clock = read_clock,
+    .capabilities = add_capabilities,
+    .losses = tell_losses,
+};
 
 void st_device_fork_child(void)
 {

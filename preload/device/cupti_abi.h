@@ -154,22 +154,22 @@ typedef void (*st_cupti_callback_fn)(void *user, uint32_t domain, uint32_t cbid,
 typedef int (*st_cupti_next_record_fn)(uint8_t *buffer, size_t valid_bytes, void **record);
 
 /* The functions we call: name without `cupti`, parameters, whether an older library may lack it. */
-#define ST_CUPTI_FUNCTIONS(F)                                                                              \
-    F(GetVersion, (uint32_t * version), 0)                                                                 \
-    F(GetResultString, (int result, const char **text), 1)                                                 \
-    F(Subscribe, (void **subscriber, st_cupti_callback_fn callback, void *user), 0)                        \
-    F(Subscribe_v2, (void **subscriber, st_cupti_callback_fn callback, void *user,                         \
-                     struct st_cupti_subscriber_params *params), 1)                                        \
-    F(Unsubscribe, (void *subscriber), 0)                                                                  \
-    F(GetCallbackName, (uint32_t domain, uint32_t cbid, const char **name), 0)                             \
-    F(GetTimestamp, (uint64_t * timestamp), 0)                                                             \
-    F(SetThreadIdType, (uint32_t type), 1)                                                                 \
-    F(ActivityRegisterCallbacks, (st_cupti_request_fn request, st_cupti_complete_fn complete), 0)          \
-    F(ActivityEnable, (uint32_t kind), 0)                                                                  \
-    F(ActivityEnableAndDump, (uint32_t kind), 1)                                                           \
-    F(ActivityEnableDriverApi, (uint32_t cbid, uint8_t enable), 1)                                         \
-    F(ActivityGetNextRecord, (uint8_t * buffer, size_t valid_bytes, void **record), 0)                     \
-    F(ActivityGetNumDroppedRecords, (void *context, uint32_t stream, size_t *dropped), 0)                  \
+#define ST_CUPTI_FUNCTIONS(F)                                                                                          \
+    F(GetVersion, (uint32_t * version), 0)                                                                             \
+    F(GetResultString, (int result, const char **text), 1)                                                             \
+    F(Subscribe, (void **subscriber, st_cupti_callback_fn callback, void *user), 0)                                    \
+    F(Subscribe_v2,                                                                                                    \
+      (void **subscriber, st_cupti_callback_fn callback, void *user, struct st_cupti_subscriber_params *params), 1)    \
+    F(Unsubscribe, (void *subscriber), 0)                                                                              \
+    F(GetCallbackName, (uint32_t domain, uint32_t cbid, const char **name), 0)                                         \
+    F(GetTimestamp, (uint64_t * timestamp), 0)                                                                         \
+    F(SetThreadIdType, (uint32_t type), 1)                                                                             \
+    F(ActivityRegisterCallbacks, (st_cupti_request_fn request, st_cupti_complete_fn complete), 0)                      \
+    F(ActivityEnable, (uint32_t kind), 0)                                                                              \
+    F(ActivityEnableAndDump, (uint32_t kind), 1)                                                                       \
+    F(ActivityEnableDriverApi, (uint32_t cbid, uint8_t enable), 1)                                                     \
+    F(ActivityGetNextRecord, (uint8_t * buffer, size_t valid_bytes, void **record), 0)                                 \
+    F(ActivityGetNumDroppedRecords, (void *context, uint32_t stream, size_t *dropped), 0)                              \
     F(ActivityFlushAll, (uint32_t flags), 0)
 
 struct st_cupti_functions {

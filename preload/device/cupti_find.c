@@ -12,9 +12,9 @@
 
 /* Sonames, newest first. Before 12 the minor version was part of it. */
 static const char *const sonames[] = {
-    "libcupti.so.13",   "libcupti.so.12",   "libcupti.so.11.8", "libcupti.so.11.7", "libcupti.so.11.6",
-    "libcupti.so.11.5", "libcupti.so.11.4", "libcupti.so.11.3", "libcupti.so.11.2", "libcupti.so.11.1",
-    "libcupti.so.11.0",
+    "libcupti.so.13",   "libcupti.so.12",   "libcupti.so.11.8", "libcupti.so.11.7",
+    "libcupti.so.11.6", "libcupti.so.11.5", "libcupti.so.11.4", "libcupti.so.11.3",
+    "libcupti.so.11.2", "libcupti.so.11.1", "libcupti.so.11.0",
 };
 #define SONAME_COUNT (sizeof(sonames) / sizeof(sonames[0]))
 

@@ -18,18 +18,20 @@ const char *st_cupti_error(const struct st_cupti_library *library, int result)
     static char number[32];
     const char *text = NULL;
 
-    if (library->f.GetResultString != NULL && library->f.GetResultString(result, &text) == 0 && text != NULL) return text;
+    if (library->f.GetResultString != NULL && library->f.GetResultString(result, &text) == 0 && text != NULL)
+        return text;
     snprintf(number, sizeof(number), "CUPTI error %d", result);
     return number;
 }
 
 __attribute__((format(printf, 3, 4))) static void note_tried(struct st_cupti_library *library, const char *path,
-                                                              const char *format, ...)
+                                                             const char *format, ...)
 {
     size_t used = strlen(library->tried);
     va_list arguments;
 
-    used += (size_t)snprintf(library->tried + used, sizeof(library->tried) - used, "%s%s: ", used > 0 ? "; " : "", path);
+    used +=
+        (size_t)snprintf(library->tried + used, sizeof(library->tried) - used, "%s%s: ", used > 0 ? "; " : "", path);
     if (used >= sizeof(library->tried)) return;
     va_start(arguments, format);
     vsnprintf(library->tried + used, sizeof(library->tried) - used, format, arguments);
@@ -40,13 +42,13 @@ static bool resolve(struct st_cupti_library *library, void *handle, const char *
 {
     void *address;
 
-#define RESOLVE(name, parameters, optional)                 \
-    address = st_watch_real_dlsym(handle, "cupti" #name);   \
-    if (address == NULL && !(optional)) {                   \
-        dlerror();                                          \
-        note_tried(library, path, "it has no cupti" #name); \
-        return false;                                       \
-    }                                                       \
+#define RESOLVE(name, parameters, optional)                                                                            \
+    address = st_watch_real_dlsym(handle, "cupti" #name);                                                              \
+    if (address == NULL && !(optional)) {                                                                              \
+        dlerror();                                                                                                     \
+        note_tried(library, path, "it has no cupti" #name);                                                            \
+        return false;                                                                                                  \
+    }                                                                                                                  \
     memcpy(&library->f.name, &address, sizeof(address));
     ST_CUPTI_FUNCTIONS(RESOLVE)
 #undef RESOLVE

@@ -79,10 +79,10 @@ static void add_row(struct st_cupti_reader *reader, struct st_rows *rows, const 
  * The record is copied, for it may be shorter than the structure (then the rest is 0) and need not be
  * aligned for it. Evaluates to nothing if the library's record is too short for what we cannot do without.
  */
-#define LOAD(record, at, bytes, minimum)                                             \
-    do {                                                                             \
-        if ((bytes) < (minimum)) return;                                             \
-        memcpy(&(record), (at), (bytes) < sizeof(record) ? (bytes) : sizeof(record)); \
+#define LOAD(record, at, bytes, minimum)                                                                               \
+    do {                                                                                                               \
+        if ((bytes) < (minimum)) return;                                                                               \
+        memcpy(&(record), (at), (bytes) < sizeof(record) ? (bytes) : sizeof(record));                                  \
     } while (0)
 
 static void read_kernel(struct st_cupti_reader *reader, const uint8_t *at, size_t bytes, struct st_device_rows *rows)
@@ -110,9 +110,8 @@ static void read_kernel(struct st_cupti_reader *reader, const uint8_t *at, size_
 static enum st_direction direction_of(uint8_t copy_kind)
 {
     static const uint8_t directions[] = {
-        [0] = ST_DIR_UNKNOWN, [1] = ST_DIR_H2D, [2] = ST_DIR_D2H, [3] = ST_DIR_H2D, [4] = ST_DIR_D2H,
-        [5] = ST_DIR_D2D,     [6] = ST_DIR_D2D, [7] = ST_DIR_D2D, [8] = ST_DIR_D2D, [9] = ST_DIR_H2H,
-        [10] = ST_DIR_P2P,
+        [0] = ST_DIR_UNKNOWN, [1] = ST_DIR_H2D, [2] = ST_DIR_D2H, [3] = ST_DIR_H2D, [4] = ST_DIR_D2H,  [5] = ST_DIR_D2D,
+        [6] = ST_DIR_D2D,     [7] = ST_DIR_D2D, [8] = ST_DIR_D2D, [9] = ST_DIR_H2H, [10] = ST_DIR_P2P,
     };
     return copy_kind < sizeof(directions) ? directions[copy_kind] : ST_DIR_UNKNOWN;
 }
@@ -247,13 +246,26 @@ void st_cupti_read(struct st_cupti_reader *reader, const uint8_t *buffer, size_t
 
     for (; (step = record_bytes(&reader->sizes, buffer + at, valid_bytes - at, &kind)) != 0; at += step) {
         switch (kind) {
-        case ST_CUPTI_CONCURRENT_KERNEL: read_kernel(reader, buffer + at, step, rows); break;
-        case ST_CUPTI_MEMCPY: read_memcpy(reader, buffer + at, step, rows); break;
-        case ST_CUPTI_MEMCPY2: read_memcpy_peer(reader, buffer + at, step, rows); break;
-        case ST_CUPTI_MEMSET: read_memset(reader, buffer + at, step, rows); break;
-        case ST_CUPTI_DRIVER: read_api(reader, buffer + at, step, rows); break;
-        case ST_CUPTI_DEVICE: read_device(reader, buffer + at, step, rows); break;
-        default: break; /* of a kind that another tool enabled */
+        case ST_CUPTI_CONCURRENT_KERNEL:
+            read_kernel(reader, buffer + at, step, rows);
+            break;
+        case ST_CUPTI_MEMCPY:
+            read_memcpy(reader, buffer + at, step, rows);
+            break;
+        case ST_CUPTI_MEMCPY2:
+            read_memcpy_peer(reader, buffer + at, step, rows);
+            break;
+        case ST_CUPTI_MEMSET:
+            read_memset(reader, buffer + at, step, rows);
+            break;
+        case ST_CUPTI_DRIVER:
+            read_api(reader, buffer + at, step, rows);
+            break;
+        case ST_CUPTI_DEVICE:
+            read_device(reader, buffer + at, step, rows);
+            break;
+        default:
+            break; /* of a kind that another tool enabled */
         }
     }
     if (at < valid_bytes) reader->unread++;

@@ -118,7 +118,7 @@ uint64_t st_slot_rows_add(struct st_slot_rows *set, const struct st_slot *slots,
             break;
         case ST_SLOT_NAME: {
             /* the record does not wrap: its text ends before the ring's last slot does */
-            uint64_t text_slots = (slot->span + ST_SLOT_BYTES - 1) / ST_SLOT_BYTES;
+            uint64_t text_slots = ((uint64_t)slot->span + ST_SLOT_BYTES - 1) / ST_SLOT_BYTES;
             uint64_t room = mask - (n & mask);
             if (text_slots <= room && n + text_slots < to) {
                 is_good = add_name(set, slot, slot->span);

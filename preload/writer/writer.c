@@ -39,9 +39,11 @@ static struct {
     struct st_sink sink;
     struct st_chunk_encoder encoder;
     struct st_slot_rows slots;
+    struct st_device_rows device_rows;
     struct st_buffer payload, out, index;
     uint64_t last_flush_ns;
-    uint64_t lost[ST_LOST_CAUSES]; /* noticed by the writer itself: disk, limit */
+    uint64_t lost[ST_LOST_CAUSES];        /* noticed by the writer itself: disk, limit */
+    uint64_t device_lost[ST_LOST_CAUSES]; /* as last told by the device side */
     uint64_t state_hash;
     bool is_at_limit;
     int quiet_polls;
@@ -60,8 +62,7 @@ static uint64_t ring_losses(void)
 
 static uint64_t lost_of(enum st_lost cause)
 {
-    const struct st_device_source *device = atomic_load_explicit(&writer.device, memory_order_acquire);
-    uint64_t lost = writer.lost[cause] + (device ? device->lost(cause) : 0);
+    uint64_t lost = writer.lost[cause] + writer.device_lost[cause];
     if (cause == ST_LOST_RING_FULL) {
         lost += ring_losses();
     } else if (cause == ST_LOST_NO_THREAD) {
@@ -210,6 +211,13 @@ static bool drain_rings(bool is_flush)
 
 /* ---- device and facts --------------------------------------------------------------------------- */
 
+static struct st_rows *each_device_table(int index)
+{
+    struct st_device_rows *r = &writer.device_rows;
+    struct st_rows *all[] = {&r->string, &r->device, &r->driver_api, &r->kernel, &r->copy, &r->memset};
+    return index < (int)(sizeof(all) / sizeof(all[0])) ? all[index] : NULL;
+}
+
 static void flush_device(bool is_final)
 {
     const struct st_device_source *device = atomic_load_explicit(&writer.device, memory_order_acquire);
@@ -217,10 +225,23 @@ static void flush_device(bool is_final)
         return;
     }
     check_limit();
-    uint64_t records = device->collect(&writer.payload, is_final);
-    if (writer.is_at_limit) {
+    if (device->collect) {
+        device->collect(&writer.device_rows, is_final);
+    }
+    if (device->losses) {
+        device->losses(writer.device_lost);
+    }
+    uint64_t records = (uint64_t)writer.device_rows.kernel.count + writer.device_rows.copy.count +
+                       writer.device_rows.memset.count;
+    bool is_kept = !writer.is_at_limit;
+    struct st_rows *rows;
+    for (int i = 0; (rows = each_device_table(i)); i++) {
+        is_kept = is_kept && st_table_encode(rows, &writer.payload);
+        st_rows_reset(rows);
+    }
+    if (!is_kept) {
         writer.payload.length = 0;
-        writer.lost[ST_LOST_LIMIT] += records;
+        writer.lost[writer.is_at_limit ? ST_LOST_LIMIT : ST_LOST_DISK] += records;
     } else if (!write_chunk(&(struct st_chunk_head){.kind = ST_CHUNK_DEVICE}, (uint32_t)records)) {
         writer.lost[ST_LOST_DISK] += records;
     }
@@ -271,8 +292,11 @@ static void add_state(struct st_buffer *payload, bool is_final)
     st_table_encode(&counters, payload);
     st_rows_finish(&counters);
     writer.setup.facts.add_state(payload, is_final);
-    if (device) {
-        device->add_state(payload);
+    if (device && device->capabilities) {
+        struct st_rows capabilities = {.table = ST_T_CAPABILITY};
+        device->capabilities(&capabilities);
+        st_table_encode(&capabilities, payload);
+        st_rows_finish(&capabilities);
     }
 }
 
@@ -370,6 +394,9 @@ bool st_writer_start(const struct st_writer_setup *setup, const struct st_sink *
     writer.setup = *setup;
     writer.sink = *sink;
     st_slot_rows_init(&writer.slots);
+    writer.device_rows = (struct st_device_rows){
+        .kernel.table = ST_T_KERNEL, .copy.table = ST_T_COPY, .memset.table = ST_T_MEMSET,
+        .driver_api.table = ST_T_DRIVER_API, .device.table = ST_T_DEVICE, .string.table = ST_T_STRING};
     bool is_ready = st_chunk_encoder_init(&writer.encoder) && st_header_encode(&setup->header, &writer.out) &&
                     st_sink_append(&writer.sink, writer.out.bytes, writer.out.length);
     if (is_ready && setup->facts.add_start) {

@@ -13,18 +13,21 @@
 #include "preload/trace/table.h"
 #include "sink.h"
 
-/* Who knows when the device worked. All functions are called by the writer thread. */
+/* Rows that the device side fills, one struct st_rows a table. */
+struct st_device_rows {
+    struct st_rows kernel, copy, memset, driver_api, device, string;
+};
+
+/* Who knows when the device worked. All functions are called by the writer thread. Any may be NULL. */
 struct st_device_source {
-    /* Append the tables of what became known since the last call (ST_CHUNK_DEVICE); `is_final`: the process
-     * ends, everything that can be had. Returns how many records they hold; a payload that could not be
-     * made is a loss that it counts itself. */
-    uint64_t (*collect)(struct st_buffer *payload, bool is_final);
+    /* Add what became known since the last call. `is_final`: the process ends, everything that can be had. */
+    void (*collect)(struct st_device_rows *rows, bool is_final);
     /* The device library's clock now, ns; 0 = not to be had. */
     uint64_t (*clock)(void);
-    /* Append CAPABILITY and KEY rows as they are now. */
-    void (*add_state)(struct st_buffer *payload);
-    /* Records lost so far for this cause. */
-    uint64_t (*lost)(enum st_lost cause);
+    /* Current CAPABILITY rows; called at each flush, written when they changed. */
+    void (*capabilities)(struct st_rows *rows);
+    /* Records lost so far, by cause (enum st_lost). */
+    void (*losses)(uint64_t losses[ST_LOST_CAUSES]);
 };
 
 /* Facts about the process for META chunks, from the session. Called by the writer thread. */

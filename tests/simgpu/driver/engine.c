@@ -238,41 +238,43 @@ static void resolve_locked(struct sim_op *first)
     first->references++;
     while (head != NULL) {
         struct sim_op *op = head;
+        uint64_t earliest_ns = op->after_ns > op->ready_ns ? op->after_ns : op->ready_ns;
 
         if (op->kind == SIM_OP_HOST_FUNC && op->record.end_ns == 0) {
-            sim_host_add_locked(op, op->after_ns > op->ready_ns ? op->after_ns : op->ready_ns);
-        } else {
-            if (op->kind == SIM_OP_MARKER) {
-                op->record.start_ns = op->after_ns > op->ready_ns ? op->after_ns : op->ready_ns;
-                op->record.end_ns = op->record.start_ns;
-            } else if (op->kind != SIM_OP_HOST_FUNC) {
-                place(op);
-            }
-            publish_locked(op);
-            for (unsigned i = 0; i < op->dependent_count; i++) {
-                struct sim_op *next = op->dependents[i].op;
-
-                note_end(next, op, op->dependents[i].why);
-                if (--next->waiting == 0) {
-                    next->next = NULL;
-                    tail->next = next; /* the edge's reference goes with it */
-                    tail = next;
-                } else {
-                    release_locked(next);
-                }
-            }
-            op->dependent_count = 0;
+            head = op->next; /* the link serves the host thread's queue from here on */
+            sim_host_add_locked(op, earliest_ns);
+            release_locked(op);
+            continue;
         }
+        if (op->kind == SIM_OP_MARKER) {
+            op->record.start_ns = op->record.end_ns = earliest_ns;
+        } else if (op->kind != SIM_OP_HOST_FUNC) {
+            place(op);
+        }
+        publish_locked(op);
+        for (unsigned i = 0; i < op->dependent_count; i++) {
+            struct sim_op *next = op->dependents[i].op;
+
+            note_end(next, op, op->dependents[i].why);
+            if (--next->waiting == 0) {
+                next->next = NULL;
+                tail->next = next; /* the edge's reference goes with it */
+                tail = next;
+            } else {
+                release_locked(next);
+            }
+        }
+        op->dependent_count = 0;
         head = op->next;
         release_locked(op);
     }
 }
 
-void sim_host_func_ran(struct sim_op *op, uint64_t start_ns, uint64_t end_ns)
+void sim_host_func_ran(struct sim_op *op, uint64_t start_ns)
 {
     pthread_mutex_lock(&sim_engine_lock);
     op->record.start_ns = start_ns;
-    op->record.end_ns = end_ns;
+    op->record.end_ns = sim_now_ns(); /* read under the lock: what depends on it must not start in the past */
     resolve_locked(op);
     release_locked(op); /* that of sim_host_add_locked */
     pthread_cond_broadcast(&resolved_changed);
@@ -411,45 +413,12 @@ bool sim_op_done(struct sim_op *op)
     return true;
 }
 
-/* Waits for what the stream holds now. */
-static void sync_stream_locked(struct sim_stream *stream)
+/* ---- several streams at once -------------------------------------------------------------------------------- */
+
+/* The streams that count as `only`: itself, and for a legacy stream all that it is ordered with. NULL: all. */
+static bool belongs(const struct sim_stream *stream, const struct sim_stream *only)
 {
-    struct sim_op *op = stream->tail;
-
-    if (op != NULL) {
-        op->references++;
-        wait_locked(op);
-        if (stream->tail == op) {
-            release_locked(op);
-            stream->tail = NULL;
-        }
-        release_locked(op);
-    }
-}
-
-void sim_sync_stream(struct sim_stream *stream)
-{
-    pthread_mutex_lock(&sim_engine_lock);
-    sync_stream_locked(stream);
-    pthread_mutex_unlock(&sim_engine_lock);
-}
-
-bool sim_stream_done(struct sim_stream *stream)
-{
-    struct sim_op *op;
-    bool done;
-
-    pthread_mutex_lock(&sim_engine_lock);
-    op = stream->tail;
-    if (op != NULL) {
-        op->references++;
-    }
-    pthread_mutex_unlock(&sim_engine_lock);
-    done = sim_op_done(op);
-    if (op != NULL) {
-        sim_op_release(op);
-    }
-    return done;
+    return only == NULL || stream == only || (only->legacy && stream->blocking);
 }
 
 /* Destroyed streams whose work has ended leave the list here. */
@@ -470,43 +439,94 @@ static void forget_destroyed_locked(struct sim_context *context)
     }
 }
 
-void sim_sync_context(struct sim_context *context)
+/* The last operations of those streams, each with a reference; the caller frees the array. */
+static struct sim_op **take_tails_locked(struct sim_context *context, const struct sim_stream *only, size_t *taken)
 {
     struct sim_stream *stream;
     struct sim_op **tails;
-    size_t count = 1, taken = 0;
+    size_t count = 1;
 
-    pthread_mutex_lock(&sim_engine_lock);
     for (stream = context->streams; stream != NULL; stream = stream->next) {
         count++;
     }
-    tails = calloc(count, sizeof(*tails));
+    tails = calloc(count, sizeof(struct sim_op *));
     if (tails == NULL) {
         abort();
     }
+    *taken = 0;
     for (stream = context->legacy; stream != NULL;
          stream = stream == context->legacy ? context->streams : stream->next) {
-        if (stream->tail != NULL) {
-            tails[taken] = stream->tail;
-            tails[taken++]->references++;
+        if (stream->tail != NULL && belongs(stream, only)) {
+            tails[*taken] = stream->tail;
+            tails[(*taken)++]->references++;
         }
     }
-    for (size_t i = 0; i < taken; i++) {
-        wait_locked(tails[i]);
-    }
-    for (stream = context->legacy; stream != NULL;
+    return tails;
+}
+
+/* Streams forget a last operation that is over: nothing enqueued from now on can start before its end. */
+static void drop_tails_locked(struct sim_context *context)
+{
+    uint64_t now_ns = sim_now_ns();
+
+    for (struct sim_stream *stream = context->legacy; stream != NULL;
          stream = stream == context->legacy ? context->streams : stream->next) {
-        if (stream->tail != NULL && stream->tail->resolved && stream->tail->record.end_ns <= sim_now_ns()) {
+        if (stream->tail != NULL && stream->tail->resolved && stream->tail->record.end_ns <= now_ns) {
             release_locked(stream->tail);
             stream->tail = NULL;
         }
     }
-    for (size_t i = 0; i < taken; i++) {
+    forget_destroyed_locked(context);
+}
+
+static void sync_streams(struct sim_context *context, const struct sim_stream *only)
+{
+    struct sim_op **tails;
+    size_t count;
+
+    pthread_mutex_lock(&sim_engine_lock);
+    tails = take_tails_locked(context, only, &count);
+    for (size_t i = 0; i < count; i++) {
+        wait_locked(tails[i]);
         release_locked(tails[i]);
     }
-    forget_destroyed_locked(context);
+    drop_tails_locked(context);
     pthread_mutex_unlock(&sim_engine_lock);
     free(tails);
+    if (count == 0) {
+        sim_effects_apply(sim_now_ns(), false);
+    }
+}
+
+void sim_sync_stream(struct sim_stream *stream)
+{
+    sync_streams(stream->context, stream);
+}
+
+void sim_sync_context(struct sim_context *context)
+{
+    sync_streams(context, NULL);
+}
+
+bool sim_stream_done(struct sim_stream *stream)
+{
+    uint64_t now_ns = sim_now_ns();
+    struct sim_op **tails;
+    size_t count;
+    bool done = true;
+
+    pthread_mutex_lock(&sim_engine_lock);
+    tails = take_tails_locked(stream->context, stream, &count);
+    for (size_t i = 0; i < count; i++) {
+        done = done && tails[i]->resolved && tails[i]->record.end_ns <= now_ns;
+        release_locked(tails[i]);
+    }
+    pthread_mutex_unlock(&sim_engine_lock);
+    free(tails);
+    if (done) {
+        sim_effects_apply(now_ns, false);
+    }
+    return done;
 }
 
 /* ---- the process ---------------------------------------------------------------------------------------------- */

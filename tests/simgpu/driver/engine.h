@@ -123,14 +123,14 @@ uint64_t sim_op_end_ns(struct sim_op *op);
 
 void sim_sync_stream(struct sim_stream *stream);
 void sim_sync_context(struct sim_context *context);
-void sim_sync_all(void);
 bool sim_stream_done(struct sim_stream *stream);
 
-void sim_devices_start(void);
 void sim_engine_finish(void);
 void sim_engine_fork(enum sim_fork side);
 
-/* For host.c: the operation's host function ran from start to end. */
-void sim_host_func_ran(struct sim_op *op, uint64_t start_ns, uint64_t end_ns);
+/* The device exists from now on: its idle time counts. */
+void sim_engine_start_device(uint32_t device, uint64_t now_ns);
+/* For host.c: the operation's host function began at start and has just returned. */
+void sim_host_func_ran(struct sim_op *op, uint64_t start_ns);
 
 #endif

@@ -51,7 +51,7 @@ static void *host_thread(void *unused)
         } else {
             op->u.host.fn(op->u.host.user_data);
         }
-        sim_host_func_ran(op, start_ns, sim_now_ns());
+        sim_host_func_ran(op, start_ns);
     }
     return unused;
 }

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `stagetap stage NAME`: one stage taken apart – its rows, kernels, copies, waits and gaps. Main thread. */
+#include <string.h>
+
+#include "analyzer/cmd/cmd.h"
+#include "analyzer/cmd/view.h"
+
+static const struct st_report_request *typical_request(const struct st_report *report)
+{
+    if (report->typical < 0 || (size_t)report->typical >= report->request_count) return NULL;
+    return &report->requests[report->typical];
+}
+
+static bool has_stage(const struct st_report *report, const char *stage)
+{
+    const struct st_report_request *request = typical_request(report);
+
+    for (size_t i = 0; request != NULL && i < request->stage_count; i++) {
+        if (st_row_is_within(request->stages[i].name, stage)) return true;
+    }
+    return false;
+}
+
+static bool show(const struct st_report *report, const struct st_filter *filter, const struct st_style *style)
+{
+    const struct st_report_request *request = typical_request(report);
+
+    if (request == NULL) return true;
+    /* one table is what a CSV reader can take */
+    if (style->format == ST_GRID_FORMAT_CSV) return st_view_rows(report, request, filter, style);
+    st_view_heading(report, filter, style);
+    st_style_line(style, "request %d (%s)", (int)request->id, st_phase_name(request->phase));
+    if (!st_view_rows(report, request, filter, style)) return false;
+    st_style_head(style, "%s", "kernels");
+    if (!st_view_kernels(report, filter, style)) return false;
+    st_style_head(style, "%s", "copies");
+    if (!st_view_transfers(report, filter, style)) return false;
+    st_style_head(style, "%s", "waiting calls");
+    if (!st_view_syncs(report, filter, style)) return false;
+    st_style_head(style, "%s", "gaps at its edges and inside");
+    return st_view_gaps(report, filter, style);
+}
+
+static void say_unknown(const struct st_report *report, const char *stage)
+{
+    const struct st_report_request *request = typical_request(report);
+    char names[512] = "";
+
+    for (size_t i = 0; request != NULL && i < request->stage_count; i++) {
+        const struct st_report_row *row = &request->stages[i];
+
+        if (row->depth != 0) continue;
+        strncat(names, " ", sizeof(names) - strlen(names) - 1);
+        strncat(names, row->name, sizeof(names) - strlen(names) - 1);
+    }
+    if (request == NULL) {
+        st_say_error("%s: this trace has no request to look into; `stagetap report` says what it has", stage);
+    } else {
+        st_say_error("%s: no such row in request %d; its stages:%s", stage, (int)request->id, names);
+    }
+}
+
+static int run(int argc, char **argv)
+{
+    struct st_view view;
+    struct st_report report;
+    int code;
+
+    st_view_parse(&view, argc, argv, 2, "NAME [FILE]",
+                  "One stage taken apart: its rows, kernels, copies, waiting calls and gaps.");
+    if (view.word_count == 0) {
+        st_say_error("stage: name a stage; stagetap stage NAME [FILE]");
+        return ST_EXIT_USAGE;
+    }
+    view.filter.stage = view.words[0];
+    code = st_view_open(&view, view.word_count > 1 ? view.words[1] : NULL, &report);
+    if (code != ST_EXIT_OK) return code;
+    if (has_stage(&report, view.filter.stage)) {
+        code = st_view_show(&view, &report, show);
+    } else {
+        say_unknown(&report, view.filter.stage);
+        code = ST_EXIT_USAGE;
+    }
+    st_report_finish(&report);
+    return code;
+}
+
+const struct st_command st_command_stage = {"stage", "[OPTION…] NAME [FILE]", "one stage taken apart", run};

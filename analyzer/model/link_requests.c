@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Last of linking: where each request ends on the device, and the lists by group. Also the small questions
+ * that a finished model answers.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "link.h"
+
+static bool is_operation_done(const struct st_model *model, const struct st_op *op)
+{
+    return op->group != ST_NONE && st_request_of_group(op->group) != ST_NONE &&
+           st_request_of_group(op->group) < model->request_count;
+}
+
+static void end_requests(struct st_model *model)
+{
+    for (size_t i = 0; i < model->op_count; i++) {
+        const struct st_op *op = &model->ops[i];
+        int64_t length = op->end_ns - op->start_ns;
+        model->longest_op_ns = length > model->longest_op_ns ? length : model->longest_op_ns;
+        if (is_operation_done(model, op)) {
+            struct st_model_request *request = &model->requests[st_request_of_group(op->group)];
+            request->device_end_ns = op->end_ns > request->device_end_ns ? op->end_ns : request->device_end_ns;
+        }
+    }
+    for (size_t i = 0; i < model->span_count; i++) {
+        const struct st_span *span = &model->spans[i];
+        uint32_t request = st_request_of_group(span->group);
+        if (request != ST_NONE && request < model->request_count) {
+            model->requests[request].steps += span->role == ST_ROLE_STEP && !span->is_nested;
+            model->requests[request].has_load |= span->role == ST_ROLE_LOAD;
+        }
+    }
+    for (size_t i = 0; i < model->request_count; i++) {
+        struct st_model_request *request = &model->requests[i];
+        request->end_ns =
+            request->device_end_ns > request->host_end_ns ? request->device_end_ns : request->host_end_ns;
+        model->end_ns = request->end_ns > model->end_ns ? request->end_ns : model->end_ns;
+    }
+}
+
+/* Indices of items by group, in their order: a counting sort. group_at(i) is ST_NONE for no group. */
+#define LIST_BY_GROUP(model, items, item_count, list, first)                                                          \
+    do {                                                                                                               \
+        (first) = calloc((model)->group_count + 2, sizeof(*(first)));                                                  \
+        (list) = malloc(((item_count) + 1) * sizeof(*(list)));                                                         \
+        if (!(first) || !(list)) {                                                                                     \
+            return false;                                                                                              \
+        }                                                                                                              \
+        for (size_t i_ = 0; i_ < (item_count); i_++) {                                                                 \
+            if ((items)[i_].group < (model)->group_count) {                                                            \
+                (first)[(items)[i_].group + 2]++;                                                                      \
+            }                                                                                                          \
+        }                                                                                                              \
+        for (size_t g_ = 2; g_ < (model)->group_count + 2; g_++) {                                                     \
+            (first)[g_] += (first)[g_ - 1];                                                                            \
+        }                                                                                                              \
+        for (size_t i_ = 0; i_ < (item_count); i_++) {                                                                 \
+            if ((items)[i_].group < (model)->group_count) {                                                            \
+                (list)[(first)[(items)[i_].group + 1]++] = (uint32_t)i_;                                               \
+            }                                                                                                          \
+        }                                                                                                              \
+    } while (0)
+
+bool st_link_requests(struct st_builder *builder)
+{
+    struct st_model *model = builder->model;
+    model->rows = builder->rows.rows;
+    model->row_count = builder->rows.count;
+    model->group_count = ST_GROUP_FIRST_REQUEST + 2 * model->request_count;
+    end_requests(model);
+    LIST_BY_GROUP(model, model->ops, model->op_count, model->ops_by_group, model->op_first);
+    LIST_BY_GROUP(model, model->calls, model->call_count, model->calls_by_group, model->call_first);
+    LIST_BY_GROUP(model, model->spans, model->span_count, model->spans_by_group, model->span_first);
+    for (size_t i = 0; i < model->name_count; i++) {
+        model->names[i] = model->names[i] ? model->names[i] : "unnamed";
+    }
+    const struct st_model_capability *kernels = st_model_capability(model, "kernel");
+    model->has_device_time = model->has_device_time || (kernels && (kernels->state == ST_CAP_ACCEPTED ||
+                                                                    kernels->state == ST_CAP_SEEN));
+    return true;
+}
+
+void st_model_destroy(struct st_model *model)
+{
+    if (!model) {
+        return;
+    }
+    free(model->threads);
+    free(model->calldefs);
+    free(model->names);
+    free(model->rows);
+    free(model->spans);
+    free(model->calls);
+    free(model->ops);
+    free(model->requests);
+    free(model->ops_by_group);
+    free(model->op_first);
+    free(model->calls_by_group);
+    free(model->call_first);
+    free(model->spans_by_group);
+    free(model->span_first);
+    free(model->rules);
+    free(model->capabilities);
+    free(model->keys);
+    free(model->counters);
+    free(model->missed);
+    free(model->devices);
+    st_arena_destroy(model->arena);
+    free(model);
+}
+
+const char *st_model_key(const struct st_model *model, enum st_key_group group, const char *key)
+{
+    for (size_t i = model->key_count; i-- > 0;) {
+        if (model->keys[i].group == group && strcmp(model->keys[i].key, key) == 0) {
+            return model->keys[i].value;
+        }
+    }
+    return NULL;
+}
+
+bool st_model_counter(const struct st_model *model, const char *name, int64_t *ret_value)
+{
+    for (size_t i = 0; i < model->counter_count; i++) {
+        if (strcmp(model->counters[i].name, name) == 0) {
+            *ret_value = model->counters[i].value;
+            return true;
+        }
+    }
+    return false;
+}
+
+const struct st_model_capability *st_model_capability(const struct st_model *model, const char *kind)
+{
+    for (size_t i = 0; i < model->capability_count; i++) {
+        if (strcmp(model->capabilities[i].kind, kind) == 0) {
+            return &model->capabilities[i];
+        }
+    }
+    return NULL;
+}
+
+uint32_t st_model_span_at(const struct st_model *model, uint32_t thread, int64_t at_ns)
+{
+    const struct st_model_thread *owner = &model->threads[thread];
+    size_t low = 0, high = owner->span_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (model->spans[owner->spans[middle]].begin_ns <= at_ns) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    uint32_t span = low > 0 ? owner->spans[low - 1] : ST_NONE;
+    while (span != ST_NONE && model->spans[span].end_ns <= at_ns) { /* over: what is around it */
+        span = model->spans[span].parent;
+    }
+    return span;
+}
+
+uint32_t st_model_row_of_span(const struct st_model *model, uint32_t span)
+{
+    return span == ST_NONE ? ST_ROW_UNATTRIBUTED : model->spans[span].row;
+}
+
+uint32_t st_model_row_of_call(const struct st_model *model, uint32_t call)
+{
+    const struct st_call *asked = &model->calls[call];
+    uint32_t request = st_request_of_group(asked->group);
+    uint32_t thread = st_model_thread_of_call(model, call);
+    if (asked->span != ST_NONE || request == ST_NONE || thread == ST_NONE ||
+        thread == model->requests[request].thread || model->threads[thread].foreign_row == ST_NONE) {
+        return st_model_row_of_span(model, asked->span);
+    }
+    return model->threads[thread].foreign_row;
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Argument places: how a row of calls.def says where a figure is. One byte: what to do with the word
+ * (high bits) and its index in the saved frame (low bits); 0 = the row does not tell.
+ */
+#ifndef ST_CALLS_PLACE_H
+#define ST_CALLS_PLACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "calls.h"
+
+enum { PLACE_WORD = 1 << 5, PLACE_LOW32 = 2 << 5, PLACE_POINTED64 = 3 << 5, PLACE_POINTED32 = 4 << 5, PLACE_INDEX = 31 };
+
+enum call_decoder {
+    DECODE_PLAIN = 0,
+    DECODE_LAUNCH_EX,     /* stream inside the configuration structure */
+    DECODE_COPY_2D,       /* CUDA_MEMCPY2D */
+    DECODE_COPY_3D,       /* CUDA_MEMCPY3D and …_PEER: the same as far as they are read */
+    DECODE_COPY_RT3D,     /* cudaMemcpy3DParms */
+    DECODE_COPY_RT3D_PEER, /* cudaMemcpy3DPeerParms */
+    DECODE_COPY_BATCH,    /* arrays of targets, sources, sizes; c2: how many */
+};
+
+static inline uint64_t place_value(uint8_t place, const uint64_t *frame, bool ok)
+{
+    uint64_t word = frame[place & PLACE_INDEX];
+    if (place < PLACE_LOW32) {
+        return place ? word : 0;
+    }
+    if (place < PLACE_POINTED64) {
+        return (uint32_t)word;
+    }
+    if (!ok || word == 0) {
+        return 0;
+    }
+    return place < PLACE_POINTED32 ? *(const uint64_t *)word : *(const uint32_t *)word;
+}
+
+/* ---- the structures that are read, as far as they are read (tests/unit/test_calls_abi.c compares) ---- */
+
+struct launch_config { /* CUlaunchConfig, cudaLaunchConfig_t */
+    uint32_t grid[3], block[3];
+    uint64_t shared_bytes; /* driver: 32 bits and padding */
+    uint64_t stream;
+};
+
+struct copy_2d { /* CUDA_MEMCPY2D_v2 */
+    uint64_t source_x_bytes, source_y;
+    uint32_t source_type;
+    const void *source_host;
+    uint64_t source_device;
+    const void *source_array;
+    uint64_t source_pitch;
+    uint64_t target_x_bytes, target_y;
+    uint32_t target_type;
+    const void *target_host;
+    uint64_t target_device;
+    const void *target_array;
+    uint64_t target_pitch;
+    uint64_t width_bytes, height;
+};
+
+struct copy_3d { /* CUDA_MEMCPY3D_v2, CUDA_MEMCPY3D_PEER_v1 */
+    uint64_t source_x_bytes, source_y, source_z, source_lod;
+    uint32_t source_type;
+    const void *source_host;
+    uint64_t source_device;
+    const void *source_array, *source_context;
+    uint64_t source_pitch, source_height;
+    uint64_t target_x_bytes, target_y, target_z, target_lod;
+    uint32_t target_type;
+    const void *target_host;
+    uint64_t target_device;
+    const void *target_array, *target_context;
+    uint64_t target_pitch, target_height;
+    uint64_t width_bytes, height, depth;
+};
+
+struct pitched { /* cudaPitchedPtr */
+    const void *pointer;
+    uint64_t pitch, width, height;
+};
+
+struct copy_rt3d { /* cudaMemcpy3DParms */
+    const void *source_array;
+    uint64_t source_position[3];
+    struct pitched source;
+    const void *target_array;
+    uint64_t target_position[3];
+    struct pitched target;
+    uint64_t extent[3];
+    uint32_t kind;
+};
+
+struct copy_rt3d_peer { /* cudaMemcpy3DPeerParms */
+    const void *source_array;
+    uint64_t source_position[3];
+    struct pitched source;
+    int32_t source_device;
+    const void *target_array;
+    uint64_t target_position[3];
+    struct pitched target;
+    int32_t target_device;
+    uint64_t extent[3];
+};
+
+#endif

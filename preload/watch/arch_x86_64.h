@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Relocations and frame sizes of x86_64; also included by the assembler files. */
+#ifndef ST_WATCH_ARCH_X86_64_H
+#define ST_WATCH_ARCH_X86_64_H
+
+#define ST_CUDA_THUNKS 1024
+#define ST_STAGE_THUNKS 2048
+#define ST_THUNK_BYTES 16
+#define ST_TARGET_BYTES 64
+
+/* The thunk's own part of its stack frame: return address, rbp, saved registers. */
+#define ST_THUNK_FRAME_BYTES 96
+
+#ifndef __ASSEMBLER__
+#include <elf.h>
+
+#define ST_RELOC_JUMP_SLOT R_X86_64_JUMP_SLOT
+#define ST_RELOC_GLOB_DAT R_X86_64_GLOB_DAT
+#define ST_RELOC_ADDRESS R_X86_64_64
+#define ST_PAGE_BYTES 4096ul
+#endif
+
+#endif

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Targets and thunks. A target describes one watched function; thunk n of the pool belongs to target n and
+ * is what callers get to see. A thunk is never given to another function: a caller may keep its address for
+ * ever. The map from real addresses to targets is read without locks; all changes happen inside a
+ * dl_iterate_phdr callback (objects.c).
+ */
+#ifndef ST_WATCH_TARGET_H
+#define ST_WATCH_TARGET_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "arch.h"
+#include "preload/calls/calls.h"
+
+enum st_target_kind { ST_TARGET_CALL = 1, ST_TARGET_STAGE = 2 };
+
+#define ST_STAGE_STACK_WORDS 512 /* a structure of 4 KiB by value */
+
+struct st_watch_target {
+    void *real;                    /* read by the thunk */
+    uint32_t frame_bytes;          /* read by the thunk: from the caller's arguments down to their copy; a multiple of 64 */
+    uint32_t stack_words;          /* argument words to copy */
+    const struct st_call_row *row; /* calls */
+    uint32_t owner;                /* id of the object that defines it */
+    uint32_t symbol;               /* stages: what the matcher gave */
+    uint16_t rule;                 /* stages */
+    uint16_t call;                 /* calls: index of row */
+    uint8_t kind;                  /* enum st_target_kind */
+    bool comes_back;               /* calls: needed after return even where it is not recorded */
+    _Atomic bool is_live;          /* its object is mapped */
+    uint8_t reserved[17];
+};
+_Static_assert(sizeof(struct st_watch_target) == ST_TARGET_BYTES, "thunks count on it");
+_Static_assert(offsetof(struct st_watch_target, real) == 0 && offsetof(struct st_watch_target, frame_bytes) == 8,
+               "thunks count on it");
+
+extern struct st_watch_target st_watch_targets[ST_CUDA_THUNKS + ST_STAGE_THUNKS];
+extern const char st_watch_thunks[]; /* code */
+
+static inline void *st_target_thunk(const struct st_watch_target *target)
+{
+    return (void *)(uintptr_t)(st_watch_thunks + (size_t)ST_THUNK_BYTES * (size_t)(target - st_watch_targets));
+}
+
+/* The target whose thunk this is, or NULL. Any thread. */
+static inline struct st_watch_target *st_target_of_thunk(const void *address)
+{
+    uintptr_t offset = (uintptr_t)address - (uintptr_t)st_watch_thunks;
+    bool is_thunk = offset < (uintptr_t)(ST_CUDA_THUNKS + ST_STAGE_THUNKS) * ST_THUNK_BYTES;
+    return is_thunk ? &st_watch_targets[offset / ST_THUNK_BYTES] : NULL;
+}
+
+/* The live target of a real address, or NULL. Any thread, lock-free. */
+struct st_watch_target *st_target_find(const void *address);
+
+/* ---- inside a dl_iterate_phdr callback only ---- */
+
+/* A target for the call `call` at `real`: the one it had before, or a new one. NULL: none left (counted). */
+struct st_watch_target *st_target_add_call(void *real, uint16_t call, uint32_t owner);
+struct st_watch_target *st_target_add_stage(void *real, uint16_t rule, uint32_t symbol, uint32_t owner);
+
+/* The object is gone: its addresses mean nothing any more. */
+void st_target_forget(uint32_t owner);
+
+/* Targets ever made, by kind. */
+uint32_t st_target_count(enum st_target_kind kind);
+
+#endif

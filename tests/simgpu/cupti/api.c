@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The rest of the API that clients use: version, names, result strings, attributes, the one subscriber.
+ * Attributes are accepted, remembered and without effect. Any thread.
+ */
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cupti.h"
+#include "records.h"
+
+#define DOMAIN_DRIVER 1
+#define DOMAIN_RUNTIME 2
+#define ATTRIBUTES 11
+
+struct subscriber_params {
+    size_t struct_bytes;
+    const char *name;
+    char *old_name;
+    size_t old_name_bytes;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static int subscribed;
+static char subscriber_name[64];
+
+/* Sizes and defaults by CUpti_ActivityAttribute. */
+static struct {
+    size_t bytes;
+    uint64_t value;
+} attributes[ATTRIBUTES] = {
+    {8, 3200000}, {8, 8388608}, {8, 250}, {8, 25000}, {8, 500}, {1, 0}, {8, 3}, {8, 3}, {1, 0}, {1, 1}, {8, 16777216},
+};
+
+static const char *const results[] = {
+#define RESULT(number, name) [number] = #name,
+#include "results.def"
+#undef RESULT
+};
+
+int cuptiGetVersion(uint32_t *version);
+int cuptiGetResultString(int result, const char **text);
+int cuptiGetErrorMessage(int result, const char **text);
+int cuptiGetCallbackName(int domain, uint32_t cbid, const char **name);
+int cuptiComputeCapabilitySupported(int major, int minor, int *support);
+int cuptiActivitySetAttribute(uint32_t attribute, size_t *bytes, void *value);
+int cuptiActivityGetAttribute(uint32_t attribute, size_t *bytes, void *value);
+int cuptiSubscribe(void **subscriber, void *callback, void *user_data);
+int cuptiSubscribe_v2(void **subscriber, void *callback, void *user_data, struct subscriber_params *params);
+int cuptiUnsubscribe(void *subscriber);
+int cuptiFinalize(void);
+
+int cuptiGetVersion(uint32_t *version)
+{
+    SIM_READER();
+    if (!version) {
+        return SIM_CUPTI_INVALID_PARAMETER;
+    }
+    *version = sim_layout->api_version;
+    return SIM_CUPTI_SUCCESS;
+}
+
+int cuptiGetResultString(int result, const char **text)
+{
+    SIM_READER();
+    if (!text) {
+        return SIM_CUPTI_INVALID_PARAMETER;
+    }
+    if (result == SIM_CUPTI_UNKNOWN) {
+        *text = "CUPTI_ERROR_UNKNOWN";
+        return SIM_CUPTI_SUCCESS;
+    }
+    bool known = result >= 0 && (size_t)result < sizeof(results) / sizeof(results[0]);
+    *text = known ? results[result] : "<unknown>";
+    return known ? SIM_CUPTI_SUCCESS : SIM_CUPTI_INVALID_PARAMETER;
+}
+
+int cuptiGetErrorMessage(int result, const char **text)
+{
+    return cuptiGetResultString(result, text);
+}
+
+int cuptiGetCallbackName(int domain, uint32_t cbid, const char **name)
+{
+    SIM_READER();
+    bool driver = domain == DOMAIN_DRIVER;
+    if (!name || (!driver && domain != DOMAIN_RUNTIME) ||
+        cbid >= (driver ? sim_driver_cbid_count : sim_runtime_cbid_count)) {
+        return SIM_CUPTI_INVALID_PARAMETER;
+    }
+    *name = (driver ? sim_driver_cbid_names : sim_runtime_cbid_names)[cbid];
+    return SIM_CUPTI_SUCCESS;
+}
+
+/* 13.0 supports Turing (7.5) and later. */
+int cuptiComputeCapabilitySupported(int major, int minor, int *support)
+{
+    SIM_READER();
+    if (!support) {
+        return SIM_CUPTI_INVALID_PARAMETER;
+    }
+    *support = major * 10 + minor >= 75;
+    return SIM_CUPTI_SUCCESS;
+}
+
+int cuptiActivitySetAttribute(uint32_t attribute, size_t *bytes, void *value)
+{
+    SIM_CALL();
+    if (attribute >= ATTRIBUTES || !bytes || !value) {
+        return SIM_CUPTI_INVALID_PARAMETER;
+    }
+    if (*bytes < attributes[attribute].bytes) {
+        return SIM_CUPTI_PARAMETER_SIZE_NOT_SUFFICIENT;
+    }
+    pthread_mutex_lock(&lock);
+    attributes[attribute].value = 0;
+    memcpy(&attributes[attribute].value, value, attributes[attribute].bytes);
+    pthread_mutex_unlock(&lock);
+    return SIM_CUPTI_SUCCESS;
+}
+
+int cuptiActivityGetAttribute(uint32_t attribute, size_t *bytes, void *value)
+{
+    SIM_CALL();
+    if (attribute >= ATTRIBUTES || !bytes || !value) {
+        return SIM_CUPTI_INVALID_PARAMETER;
+    }
+    if (*bytes < attributes[attribute].bytes) {
+        return SIM_CUPTI_PARAMETER_SIZE_NOT_SUFFICIENT;
+    }
+    pthread_mutex_lock(&lock);
+    *bytes = attributes[attribute].bytes;
+    memcpy(value, &attributes[attribute].value, attributes[attribute].bytes);
+    pthread_mutex_unlock(&lock);
+    return SIM_CUPTI_SUCCESS;
+}
+
+/* The subscriber gets no callbacks: only that there is one can be seen. */
+int cuptiSubscribe_v2(void **subscriber, void *callback, void *user_data, struct subscriber_params *params)
+{
+    SIM_CALL();
+    if (!subscriber) {
+        return SIM_CUPTI_INVALID_PARAMETER;
+    }
+    int result = SIM_CUPTI_SUCCESS;
+    pthread_mutex_lock(&lock);
+    if (sim_faults()->subscriber_taken || subscribed) {
+        result = SIM_CUPTI_MULTIPLE_SUBSCRIBERS;
+        if (params && params->old_name && params->old_name_bytes > 0) {
+            snprintf(params->old_name, params->old_name_bytes, "CUPTI for %s",
+                     subscribed ? subscriber_name : "simgpu fault");
+        }
+    } else {
+        subscribed = 1;
+        snprintf(subscriber_name, sizeof(subscriber_name), "%s", params && params->name ? params->name : "unnamed");
+        *subscriber = &subscribed;
+    }
+    pthread_mutex_unlock(&lock);
+    return result;
+}
+
+int cuptiSubscribe(void **subscriber, void *callback, void *user_data)
+{
+    return cuptiSubscribe_v2(subscriber, callback, user_data, NULL);
+}
+
+int cuptiUnsubscribe(void *subscriber)
+{
+    SIM_CALL();
+    pthread_mutex_lock(&lock);
+    bool held = subscribed && subscriber == &subscribed;
+    if (held) {
+        subscribed = 0;
+    }
+    pthread_mutex_unlock(&lock);
+    return held ? SIM_CUPTI_SUCCESS : SIM_CUPTI_INVALID_PARAMETER;
+}
+
+int cuptiFinalize(void)
+{
+    sim_trap(__func__, "must never be called by a tool that does not own the process");
+}

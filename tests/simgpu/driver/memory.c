@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Address ranges, sorted by base. Memory comes from mmap without reservation: untouched gigabytes cost nothing. */
+#include "memory.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "faults.h"
+
+static const uint64_t total_bytes = 24ull << 30;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct sim_range *ranges;
+static size_t count, capacity;
+static uint64_t used_bytes[SIM_DEVICES_MAX], last_id;
+static long allocations;
+
+/* Index of the first range whose base is above `address`. */
+static size_t above(CUdeviceptr address)
+{
+    size_t low = 0, high = count;
+
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+
+        if (ranges[middle].base <= address) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+static bool insert_locked(struct sim_range *range)
+{
+    size_t at = above(range->base);
+
+    if (count == capacity) {
+        size_t larger = capacity == 0 ? 256 : 2 * capacity;
+        struct sim_range *grown = realloc(ranges, larger * sizeof(*ranges));
+
+        if (grown == NULL) {
+            return false;
+        }
+        ranges = grown;
+        capacity = larger;
+    }
+    range->id = ++last_id;
+    memmove(&ranges[at + 1], &ranges[at], (count - at) * sizeof(*ranges));
+    ranges[at] = *range;
+    count++;
+    return true;
+}
+
+static bool on_device(const struct sim_range *range)
+{
+    return range->kind == SIM_MEMORY_DEVICE;
+}
+
+static size_t mapped_bytes(size_t bytes)
+{
+    return (bytes + 4095) & ~(size_t)4095;
+}
+
+CUresult sim_memory_map(struct sim_range *want)
+{
+    CUresult result = CUDA_ERROR_OUT_OF_MEMORY;
+    void *memory;
+
+    if (want->bytes == 0) {
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    pthread_mutex_lock(&lock);
+    if (++allocations == simgpu_fault("malloc-fail") || want->bytes > total_bytes ||
+        (on_device(want) && used_bytes[want->device] + want->bytes > total_bytes)) {
+        pthread_mutex_unlock(&lock);
+        return result;
+    }
+    memory = mmap(NULL, mapped_bytes(want->bytes), PROT_READ | PROT_WRITE,
+                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory != MAP_FAILED) {
+        want->base = (CUdeviceptr)(uintptr_t)memory;
+        if (insert_locked(want)) {
+            used_bytes[want->device] += on_device(want) ? want->bytes : 0;
+            result = CUDA_SUCCESS;
+        } else {
+            munmap(memory, mapped_bytes(want->bytes));
+        }
+    }
+    pthread_mutex_unlock(&lock);
+    return result;
+}
+
+bool sim_memory_register(struct sim_range *range)
+{
+    bool added = false;
+    size_t at;
+
+    pthread_mutex_lock(&lock);
+    at = above(range->base);
+    if ((at == 0 || ranges[at - 1].base + ranges[at - 1].bytes <= range->base) &&
+        (at == count || range->base + range->bytes <= ranges[at].base)) {
+        added = insert_locked(range);
+    }
+    pthread_mutex_unlock(&lock);
+    return added;
+}
+
+bool sim_memory_find(CUdeviceptr address, size_t bytes, struct sim_range *found)
+{
+    bool inside = false;
+    size_t at;
+
+    pthread_mutex_lock(&lock);
+    at = above(address);
+    if (at > 0) {
+        const struct sim_range *range = &ranges[at - 1];
+        uint64_t offset = address - range->base;
+
+        inside = offset < range->bytes && bytes <= range->bytes - offset;
+        if (inside) {
+            *found = *range;
+        }
+    }
+    pthread_mutex_unlock(&lock);
+    return inside;
+}
+
+static void remove_locked(size_t at)
+{
+    struct sim_range range = ranges[at];
+
+    count--;
+    memmove(&ranges[at], &ranges[at + 1], (count - at) * sizeof(*ranges));
+    used_bytes[range.device] -= on_device(&range) ? range.bytes : 0;
+    if (!range.registered) {
+        munmap((void *)(uintptr_t)range.base, mapped_bytes(range.bytes));
+    }
+}
+
+bool sim_memory_unmap(CUdeviceptr base)
+{
+    bool known;
+    size_t at;
+
+    pthread_mutex_lock(&lock);
+    at = above(base);
+    known = at > 0 && ranges[at - 1].base == base;
+    if (known) {
+        remove_locked(at - 1);
+    }
+    pthread_mutex_unlock(&lock);
+    return known;
+}
+
+void sim_memory_unmap_context(const struct sim_context *context)
+{
+    pthread_mutex_lock(&lock);
+    for (size_t i = count; i > 0; i--) {
+        if (ranges[i - 1].context == context) {
+            remove_locked(i - 1);
+        }
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+uint64_t sim_memory_free_bytes(uint32_t device)
+{
+    uint64_t used;
+
+    pthread_mutex_lock(&lock);
+    used = used_bytes[device];
+    pthread_mutex_unlock(&lock);
+    return total_bytes - used;
+}
+
+uint64_t sim_memory_total_bytes(void)
+{
+    return total_bytes;
+}
+
+void sim_memory_fork(enum sim_fork side)
+{
+    if (side == SIM_FORK_BEFORE) {
+        pthread_mutex_lock(&lock);
+    } else {
+        pthread_mutex_unlock(&lock);
+    }
+}

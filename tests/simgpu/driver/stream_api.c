@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Streams, events and host functions of the API. */
+#include <stdlib.h>
+
+#include "call.h"
+#include "clock.h"
+#include "context.h"
+#include "driver_gen.h"
+#include "engine.h"
+#include "model.h"
+
+/* ---- streams ---------------------------------------------------------------------------------------------------- */
+
+struct sim_stream *sim_stream_create(struct sim_context *context, unsigned flags, int priority, uint32_t thread)
+{
+    struct sim_stream *stream = sim_object_create(SIM_STREAM);
+
+    if (stream == NULL) {
+        return NULL;
+    }
+    stream->ring_size = sim_model.queue;
+    stream->ring = calloc(stream->ring_size + 1, sizeof(*stream->ring)); /* the last is what markers write to */
+    if (stream->ring == NULL) {
+        sim_object_destroy(stream);
+        return NULL;
+    }
+    stream->context = context;
+    stream->flags = flags;
+    stream->priority = priority;
+    stream->thread = thread;
+    stream->blocking = !(flags & CU_STREAM_NON_BLOCKING);
+    if (context->legacy == NULL) {
+        stream->legacy = true;
+        stream->id = SIM_LEGACY_STREAM_ID;
+        return stream;
+    }
+    pthread_mutex_lock(&sim_engine_lock);
+    stream->id = context->next_stream_id++;
+    stream->next = context->streams;
+    context->streams = stream;
+    pthread_mutex_unlock(&sim_engine_lock);
+    return stream;
+}
+
+static struct sim_stream *find_per_thread(struct sim_context *context)
+{
+    uint32_t tid = sim_self()->tid;
+    struct sim_stream *stream;
+
+    pthread_mutex_lock(&sim_engine_lock);
+    for (stream = context->streams; stream != NULL && stream->thread != tid; stream = stream->next) {
+    }
+    pthread_mutex_unlock(&sim_engine_lock);
+    return stream != NULL ? stream : sim_stream_create(context, 0, 0, tid);
+}
+
+struct sim_stream *sim_stream_find(CUstream handle)
+{
+    struct sim_context *context = sim_context_current();
+    struct sim_stream *stream;
+
+    if (handle == NULL || handle == CU_STREAM_LEGACY) {
+        return context->legacy;
+    }
+    if (handle == CU_STREAM_PER_THREAD) {
+        return find_per_thread(context);
+    }
+    stream = sim_object_check(handle, SIM_STREAM);
+    return stream != NULL && !stream->destroyed ? stream : NULL;
+}
+
+CUresult sim_cuStreamCreateWithPriority(CUstream *out, unsigned flags, int priority)
+{
+    struct sim_stream *stream;
+
+    if (out == NULL || flags & ~(unsigned)CU_STREAM_NON_BLOCKING) {
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    stream = sim_stream_create(sim_context_current(), flags, priority > 0 ? 0 : priority < -5 ? -5 : priority, 0);
+    *out = (CUstream)stream;
+    return stream == NULL ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS;
+}
+
+CUresult sim_cuStreamCreate(CUstream *out, unsigned flags)
+{
+    return sim_cuStreamCreateWithPriority(out, flags, 0);
+}
+
+/* The work goes on; the stream leaves its context's list when a later wait has seen its end. */
+CUresult sim_cuStreamDestroy_v2(CUstream handle)
+{
+    struct sim_stream *stream = sim_object_check(handle, SIM_STREAM);
+
+    if (stream == NULL || stream->legacy || stream->destroyed) {
+        return CUDA_ERROR_INVALID_HANDLE;
+    }
+    pthread_mutex_lock(&sim_engine_lock);
+    stream->destroyed = true;
+    pthread_mutex_unlock(&sim_engine_lock);
+    return CUDA_SUCCESS;
+}
+
+CUresult sim_cuStreamSynchronize(CUstream handle)
+{
+    struct sim_stream *stream = sim_stream_find(handle);
+
+    if (stream == NULL) {
+        return CUDA_ERROR_INVALID_HANDLE;
+    }
+    sim_sync_stream(stream);
+    return CUDA_SUCCESS;
+}
+
+CUresult sim_cuStreamQuery(CUstream handle)
+{
+    struct sim_stream *stream = sim_stream_find(handle);
+
+    if (stream == NULL) {
+        return CUDA_ERROR_INVALID_HANDLE;
+    }
+    return sim_stream_done(stream) ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+}
+
+static CUresult enqueue_marker(struct sim_stream *stream, struct sim_event *wait_for, struct sim_event *record)
+{
+    struct sim_op *op = sim_op_create(SIM_OP_MARKER, stream);
+    struct sim_op *replaced;
+
+    if (op == NULL) {
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    sim_enqueue(op, wait_for);
+    replaced = op;
+    if (record != NULL) {
+        pthread_mutex_lock(&sim_engine_lock);
+        replaced = record->op;
+        record->op = op;
+        pthread_mutex_unlock(&sim_engine_lock);
+    }
+    if (replaced != NULL) {
+        sim_op_release(replaced);
+    }
+    return CUDA_SUCCESS;
+}
+
+CUresult sim_cuStreamWaitEvent(CUstream handle, CUevent event_handle, unsigned flags)
+{
+    struct sim_stream *stream = sim_stream_find(handle);
+    struct sim_event *event = sim_object_check(event_handle, SIM_EVENT);
+
+    if (stream == NULL || event == NULL) {
+        return CUDA_ERROR_INVALID_HANDLE;
+    }
+    if (flags > 1) {
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    return enqueue_marker(stream, event, NULL);
+}
+
+static CUresult add_host_function(CUstream handle, CUhostFn fn, CUstreamCallback callback, void *user_data)
+{
+    struct sim_stream *stream = sim_stream_find(handle);
+    struct sim_op *op;
+
+    if (stream == NULL) {
+        return CUDA_ERROR_INVALID_HANDLE;
+    }
+    if (fn == NULL && callback == NULL) {
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    op = sim_op_create(SIM_OP_HOST_FUNC, stream);
+    if (op == NULL) {
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    op->record.name = "host_func";
+    op->record.is_async = 1;
+    op->u.host = (struct sim_host_run){fn, callback, handle, user_data};
+    sim_enqueue(op, NULL);
+    sim_op_release(op);
+    return CUDA_SUCCESS;
+}
+
+CUresult sim_cuLaunchHostFunc(CUstream stream, CUhostFn fn, void *user_data)
+{
+    return add_host_function(stream, fn, NULL, user_data);
+}
+
+CUresult sim_cuStreamAddCallback(CUstream stream, CUstreamCallback callback, void *user_data, unsigned flags)
+{
+    return flags != 0 ? CUDA_ERROR_INVALID_VALUE : add_host_function(stream, NULL, callback, user_data);
+}
+
+CUresult sim_cuStreamGetPriority(CUstream handle, int *priority)
+{
+    struct sim_stream *stream = sim_stream_find(handle);
+
+    if (stream == NULL || priority == NULL) {
+        return stream == NULL ? CUDA_ERROR_INVALID_HANDLE : CUDA_ERROR_INVALID_VALUE;
+    }
+    *priority = stream->priority;
+    return CUDA_SUCCESS;
+}
+
+CUresult sim_cuStreamGetFlags(CUstream handle, unsigned *flags)
+{
+    struct sim_stream *stream = sim_stream_find(handle);
+
+    if (stream == NULL || flags == NULL) {
+        return stream == NULL ? CUDA_ERROR_INVALID_HANDLE : CUDA_ERROR_INVALID_VALUE;
+    }
+    *flags = stream->flags;
+    return CUDA_SUCCESS;
+}
+
+CUresult sim_cuStreamGetId(CUstream handle, unsigned long long *id)
+{
+    struct sim_stream *stream = sim_stream_find(handle);
+
+    if (stream == NULL || id == NULL) {
+        return stream == NULL ? CUDA_ERROR_INVALID_HANDLE : CUDA_ERROR_INVALID_VALUE;
+    }
+    *id = stream->id;
+    return CUDA_SUCCESS;
+}
+
+CUresult sim_cuStreamGetCtx(CUstream handle, CUcontext *context)
+{
+    struct sim_stream *stream = sim_stream_find(handle);
+
+    if (stream == NULL || context == NULL) {
+        return stream == NULL ? CUDA_ERROR_INVALID_HANDLE : CUDA_ERROR_INVALID_VALUE;
+    }
+    *context = (CUcontext)stream->context;
+    return CUDA_SUCCESS;
+}
+
+CUresult sim_cuStreamGetDevice(CUstream handle, CUdevice *device)
+{
+    struct sim_stream *stream = sim_stream_find(handle);
+
+    if (stream == NULL || device == NULL) {
+        return stream == NULL ? CUDA_ERROR_INVALID_HANDLE : CUDA_ERROR_INVALID_VALUE;
+    }
+    *device = (CUdevice)stream->context->device;
+    return CUDA_SUCCESS;
+}
+
+CUresult sim_cuStreamAttachMemAsync(CUstream handle, CUdeviceptr address, size_t bytes, unsigned flags)
+{
+    return sim_stream_find(handle) == NULL ? CUDA_ERROR_INVALID_HANDLE : CUDA_SUCCESS;
+}
+
+/* ---- stream capture: nothing is ever being captured ------------------------------------------------------------- */
+
+CUresult sim_cuStreamIsCapturing(CUstream handle, CUstreamCaptureStatus *status)
+{
+    if (sim_stream_find(handle) == NULL || status == NULL) {
+        return status == NULL ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_INVALID_HANDLE;
+    }
+    *status = 0;
+    return CUDA_SUCCESS;
+}
+
+CUresult sim_cuStreamGetCaptureInfo(CUstream handle, CUstreamCaptureStatus *status, cuuint64_t *id)
+{
+    return sim_cuStreamIsCapturing(handle, status);
+}
+
+CUresult sim_cuStreamGetCaptureInfo_v2(CUstream handle, CUstreamCaptureStatus *status, cuuint64_t *id, CUgraph *graph,
+                                       const CUgraphNode **nodes, size_t *count)
+{
+    return sim_cuStreamIsCapturing(handle, status);
+}
+
+CUresult sim_cuStreamGetCaptureInfo_v3(CUstream handle, CUstreamCaptureStatus *status, cuuint64_t *id, CUgraph *graph,
+                                       const CUgraphNode **nodes, const CUgraphEdgeData **edges, size_t *count)
+{
+    return sim_cuStreamIsCapturing(handle, status);
+}
+
+CUresult sim_cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode)
+{
+    struct sim_thread *self = sim_self();
+    unsigned before = self->capture_mode;
+
+    if (mode == NULL || *mode > 2) {
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    self->capture_mode = *mode;
+    *mode = before;
+    return CUDA_SUCCESS;
+}
+
+/* ---- events ----------------------------------------------------------------------------------------------------- */
+
+CUresult sim_cuEventCreate(CUevent *out, unsigned flags)
+{
+    struct sim_event *event;
+
+    if (out == NULL || flags > 7) {
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    event = sim_object_create(SIM_EVENT);
+    if (event != NULL) {
+        event->flags = flags;
+    }
+    *out = (CUevent)event;
+    return event == NULL ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS;
+}
+
+/* The event's last record with a reference of its own, or NULL when there is none. */
+static struct sim_op *take_record(struct sim_event *event, bool forget)
+{
+    struct sim_op *op;
+
+    pthread_mutex_lock(&sim_engine_lock);
+    op = event->op;
+    if (forget) {
+        event->op = NULL;
+    } else if (op != NULL) {
+        op->references++;
+    }
+    pthread_mutex_unlock(&sim_engine_lock);
+    return op;
+}
+
+CUresult sim_cuEventDestroy_v2(CUevent handle)
+{
+    struct sim_event *event = sim_object_check(handle, SIM_EVENT);
+    struct sim_op *op;
+
+    if (event == NULL) {
+        return CUDA_ERROR_INVALID_HANDLE;
+    }
+    op = take_record(event, true);
+    if (op != NULL) {
+        sim_op_release(op);
+    }
+    sim_object_destroy(event);
+    return CUDA_SUCCESS;
+}
+
+CUresult sim_cuEventRecord(CUevent event_handle, CUstream handle)
+{
+    struct sim_stream *stream = sim_stream_find(handle);
+    struct sim_event *event = sim_object_check(event_handle, SIM_EVENT);
+
+    if (stream == NULL || event == NULL) {
+        return CUDA_ERROR_INVALID_HANDLE;
+    }
+    return enqueue_marker(stream, NULL, event);
+}
+
+CUresult sim_cuEventRecordWithFlags(CUevent event, CUstream stream, unsigned flags)
+{
+    return flags > 1 ? CUDA_ERROR_INVALID_VALUE : sim_cuEventRecord(event, stream);
+}
+
+CUresult sim_cuEventQuery(CUevent handle)
+{
+    struct sim_event *event = sim_object_check(handle, SIM_EVENT);
+    struct sim_op *op;
+    bool done;
+
+    if (event == NULL) {
+        return CUDA_ERROR_INVALID_HANDLE;
+    }
+    op = take_record(event, false);
+    done = sim_op_done(op);
+    if (op != NULL) {
+        sim_op_release(op);
+    }
+    return done ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+}
+
+CUresult sim_cuEventSynchronize(CUevent handle)
+{
+    struct sim_event *event = sim_object_check(handle, SIM_EVENT);
+    struct sim_op *op;
+
+    if (event == NULL) {
+        return CUDA_ERROR_INVALID_HANDLE;
+    }
+    op = take_record(event, false);
+    if (op != NULL) {
+        sim_wait_op(op);
+        sim_op_release(op);
+    }
+    return CUDA_SUCCESS;
+}
+
+/* When the record happened; SIM_NEVER while that is not known, 0 when it was never recorded. */
+static uint64_t recorded_ns(struct sim_event *event)
+{
+    struct sim_op *op = take_record(event, false);
+    uint64_t when_ns = 0;
+
+    if (op != NULL) {
+        when_ns = sim_op_end_ns(op);
+        sim_op_release(op);
+    }
+    return when_ns;
+}
+
+CUresult sim_cuEventElapsedTime(float *milliseconds, CUevent begin_handle, CUevent end_handle)
+{
+    struct sim_event *begin = sim_object_check(begin_handle, SIM_EVENT);
+    struct sim_event *end = sim_object_check(end_handle, SIM_EVENT);
+    uint64_t begin_ns, end_ns, now_ns;
+
+    if (milliseconds == NULL) {
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    if (begin == NULL || end == NULL || (begin->flags | end->flags) & CU_EVENT_DISABLE_TIMING) {
+        return CUDA_ERROR_INVALID_HANDLE;
+    }
+    begin_ns = recorded_ns(begin);
+    end_ns = recorded_ns(end);
+    now_ns = sim_now_ns();
+    if (begin_ns == 0 || end_ns == 0) {
+        return CUDA_ERROR_INVALID_HANDLE;
+    }
+    if (begin_ns > now_ns || end_ns > now_ns) {
+        return CUDA_ERROR_NOT_READY;
+    }
+    *milliseconds = (float)((double)((int64_t)end_ns - (int64_t)begin_ns) / 1e6);
+    return CUDA_SUCCESS;
+}
