@@ -35,6 +35,17 @@ struct st_watch_target *st_target_find(const void *address)
     }
 }
 
+/* Whatever was last known at this address, live or not. */
+static struct st_watch_target *map_peek(const void *address)
+{
+    for (uint32_t at = map_place(address);; at = (at + 1) % MAP_SIZE) {
+        const void *there = atomic_load_explicit(&map[at].address, memory_order_relaxed);
+        if (there == NULL || there == address) {
+            return there ? atomic_load_explicit(&map[at].target, memory_order_relaxed) : NULL;
+        }
+    }
+}
+
 /* An address stays with its first target as long as that is live. False: the map is full. */
 static bool map_put(const void *address, struct st_watch_target *target)
 {
@@ -74,10 +85,13 @@ static struct st_watch_target *finish(struct st_watch_target *target, void *real
 struct st_watch_target *st_target_add_call(void *real, uint16_t call, uint32_t owner)
 {
     const struct st_call_row *row = &st_calls[call];
-    struct st_watch_target *target = NULL;
-    for (uint32_t i = 0; i < call_count && !target; i++) { /* loaded again at the same place, or seen before */
-        if (st_watch_targets[i].real == real && st_watch_targets[i].call == call) {
-            target = &st_watch_targets[i];
+    struct st_watch_target *target = map_peek(real); /* loaded again at the same place, or two names of one function? */
+    if (target && (target->kind != ST_TARGET_CALL || target->call != call)) {
+        target = NULL;
+        for (uint32_t i = 0; i < call_count && !target; i++) {
+            if (st_watch_targets[i].real == real && st_watch_targets[i].call == call) {
+                target = &st_watch_targets[i];
+            }
         }
     }
     if (!target) {
@@ -98,22 +112,20 @@ struct st_watch_target *st_target_add_call(void *real, uint16_t call, uint32_t o
 
 struct st_watch_target *st_target_add_stage(void *real, uint16_t rule, uint32_t symbol, uint32_t owner)
 {
-    struct st_watch_target *target = NULL, *first = &st_watch_targets[ST_CUDA_THUNKS];
-    for (uint32_t i = 0; i < stage_count && !target; i++) {
-        if (first[i].real == real && first[i].rule == rule) {
-            target = &first[i];
-        }
+    struct st_watch_target *target = map_peek(real);
+    if (target && target->kind == ST_TARGET_STAGE && atomic_load_explicit(&target->is_live, memory_order_relaxed)) {
+        return target; /* two names of one function: the first counts */
     }
-    if (!target) {
+    if (!target || target->kind != ST_TARGET_STAGE) {
         if (stage_count == ST_STAGE_THUNKS) {
             atomic_fetch_add_explicit(&st_watch.out_of_reach, 1, memory_order_relaxed);
             return NULL;
         }
-        target = &first[stage_count++];
+        target = &st_watch_targets[ST_CUDA_THUNKS + stage_count++];
         target->kind = ST_TARGET_STAGE;
-        target->rule = rule;
-        target->symbol = symbol;
     }
+    target->rule = rule;
+    target->symbol = symbol;
     return finish(target, real, owner, ST_STAGE_STACK_WORDS);
 }
 

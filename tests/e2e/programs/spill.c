@@ -12,7 +12,6 @@
 
 #include "cuda_few.h"
 #include "spill.h"
-#include "stage_log.h"
 
 static const char image[] = PTX_HEAD PTX_ENTRY("encode_block_5ms") PTX_ENTRY("sample_block_1ms");
 

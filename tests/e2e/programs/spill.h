@@ -4,6 +4,7 @@
 #define E2E_SPILL_H
 
 #include "cuda_few.h"
+#include "stage_log.h"
 
 struct spill_work {
     CUfunction encode, sample;
@@ -11,8 +12,8 @@ struct spill_work {
     int number;
 };
 
-void spill_picture(struct spill_work *work); /* the request */
-void spill_encode(struct spill_work *work);
-void spill_sample(struct spill_work *work);
+E2E_STAGE void spill_picture(struct spill_work *work); /* the request */
+E2E_STAGE void spill_encode(struct spill_work *work);
+E2E_STAGE void spill_sample(struct spill_work *work);
 
 #endif

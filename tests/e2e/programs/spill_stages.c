@@ -3,7 +3,6 @@
 #include <time.h>
 
 #include "spill.h"
-#include "stage_log.h"
 
 void spill_encode(struct spill_work *work)
 {

@@ -1,13 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The stage log of the test programs, see stage_log.h. One write() a line, so threads need no lock. */
+/* The stage log of the test programs, see stage_log.h. Entries are taken with one atomic add, written at exit. */
 #include "stage_log.h"
 
-#include <fcntl.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+
+enum { MAX_ENTRIES = 4096 };
+
+static struct entry {
+    const char *stage;
+    int image, step;
+    long thread;
+    uint64_t start_ns, end_ns;
+} entries[MAX_ENTRIES];
+static _Atomic int entry_count;
 
 uint64_t e2e_now_ns(void)
 {
@@ -20,24 +30,33 @@ uint64_t e2e_now_ns(void)
 void e2e_log(const char *stage, int image, int step, uint64_t start_ns)
 {
     uint64_t end_ns = e2e_now_ns();
-    const char *path = getenv("E2E_TIMINGS");
-    char line[256], step_text[16] = "null";
-    int file, length;
+    int index = atomic_fetch_add(&entry_count, 1);
 
-    if (!path)
-        return;
-    if (step >= 0)
-        snprintf(step_text, sizeof step_text, "%d", step);
-    length = snprintf(line, sizeof line,
-                      "{\"stage\":\"%s\",\"image\":%d,\"step\":%s,\"thread\":%ld,\"start_ns\":%llu,\"end_ns\":%llu}\n",
-                      stage, image, step_text, (long)syscall(SYS_gettid), (unsigned long long)start_ns,
-                      (unsigned long long)end_ns);
-    file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-    if (file < 0 || write(file, line, (size_t)length) != length) {
-        fprintf(stderr, "%s: cannot write the stage log\n", path);
+    if (index >= MAX_ENTRIES) {
+        fputs("the stage log is full\n", stderr);
         exit(1);
     }
-    close(file);
+    entries[index] = (struct entry){stage, image, step, syscall(SYS_gettid), start_ns, end_ns};
+}
+
+__attribute__((destructor)) static void write_log(void)
+{
+    const char *path = getenv("E2E_TIMINGS");
+    FILE *file = path ? fopen(path, "w") : NULL;
+    int count = atomic_load(&entry_count);
+
+    if (path && !file)
+        perror(path);
+    for (int i = 0; file && i < count && i < MAX_ENTRIES; i++) {
+        const struct entry *e = &entries[i];
+
+        fprintf(file,
+                "{\"stage\":\"%s\",\"image\":%d,\"step\":%d,\"thread\":%ld,\"start_ns\":%llu,\"end_ns\":%llu}\n",
+                e->stage, e->image, e->step, e->thread, (unsigned long long)e->start_ns,
+                (unsigned long long)e->end_ns);
+    }
+    if (file && fclose(file) != 0)
+        perror(path);
 }
 
 void e2e_spin_us(unsigned int duration_us)

@@ -9,7 +9,6 @@
  */
 #include <stdint.h>
 
-#include "stage_log.h"
 #include "stranger.h"
 
 static const char image[] = PTX_HEAD PTX_ENTRY("embed_40us") PTX_ENTRY("unet_300us") PTX_ENTRY("scheduler_20us")

@@ -6,6 +6,7 @@
 #include <pthread.h>
 
 #include "cuda_few.h"
+#include "stage_log.h"
 
 enum { STRANGER_PASSES = 5, STRANGER_BYTES = 96 * 1024 };
 
@@ -26,13 +27,13 @@ struct stranger_job {
 };
 
 void stranger_job_init(struct stranger_job *job, CUcontext context, const struct stranger_kernels *kernels, int number);
-void stranger_paint_picture(struct stranger_job *job); /* the request */
-void wordpiece_run(struct stranger_job *job);
-void diffusion_sweep(struct stranger_job *job);
-void diffusion_pass(struct stranger_job *job, int pass);
-void pixels_make(struct stranger_job *job);
-void pixels_fetch(struct stranger_job *job);
-void album_save(struct stranger_job *job);    /* after the request */
-void uploader_push(struct stranger_job *job); /* on the helper's thread */
+E2E_STAGE void stranger_paint_picture(struct stranger_job *job); /* the request */
+E2E_STAGE void wordpiece_run(struct stranger_job *job);
+E2E_STAGE void diffusion_sweep(struct stranger_job *job);
+E2E_STAGE void diffusion_pass(struct stranger_job *job, int pass);
+E2E_STAGE void pixels_make(struct stranger_job *job);
+E2E_STAGE void pixels_fetch(struct stranger_job *job);
+E2E_STAGE void album_save(struct stranger_job *job);    /* after the request */
+E2E_STAGE void uploader_push(struct stranger_job *job); /* on the helper's thread */
 
 #endif

@@ -2,7 +2,6 @@
 /* Stage functions of stranger.c. Each job runs on one thread; jobs run side by side. */
 #include <stdint.h>
 
-#include "stage_log.h"
 #include "stranger.h"
 
 void stranger_job_init(struct stranger_job *job, CUcontext context, const struct stranger_kernels *kernels, int number)

@@ -71,7 +71,7 @@ int cuptiGetResultString(int result, const char **text)
         *text = "CUPTI_ERROR_UNKNOWN";
         return SIM_CUPTI_SUCCESS;
     }
-    bool known = result >= 0 && (size_t)result < sizeof(results) / sizeof(results[0]);
+    bool known = result >= 0 && (size_t)result < sizeof(results) / sizeof(results[0]) && results[result];
     *text = known ? results[result] : "<unknown>";
     return known ? SIM_CUPTI_SUCCESS : SIM_CUPTI_INVALID_PARAMETER;
 }
@@ -85,8 +85,11 @@ int cuptiGetCallbackName(int domain, uint32_t cbid, const char **name)
 {
     SIM_READER();
     bool driver = domain == DOMAIN_DRIVER;
-    if (!name || (!driver && domain != DOMAIN_RUNTIME) ||
-        cbid >= (driver ? sim_driver_cbid_count : sim_runtime_cbid_count)) {
+    if (!name) {
+        return SIM_CUPTI_INVALID_PARAMETER;
+    }
+    *name = NULL;
+    if ((!driver && domain != DOMAIN_RUNTIME) || cbid >= (driver ? sim_driver_cbid_count : sim_runtime_cbid_count)) {
         return SIM_CUPTI_INVALID_PARAMETER;
     }
     *name = (driver ? sim_driver_cbid_names : sim_runtime_cbid_names)[cbid];

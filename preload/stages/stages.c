@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From rules to spans; see stages.h. st_stage_enter/leave/instant run between a function's caller and the
+ * function, with its arguments still in registers: this file is compiled for general registers only, and
+ * those three call nothing but the recorder. Everything else is plain C. The map is constant; counters are
+ * atomic.
+ */
+#include "stages.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+#include "nvtx.h"
+#include "preload/record/record.h"
+#include "preload/watch/watch.h"
+
+#define MAX_EXPANDED 64 /* row names made from $1 … $9; what comes later is "other" */
+#define SOURCES (ST_MAP_LOG + 1)
+
+static struct {
+    const struct st_map *map;
+    uint32_t rule_count;
+    uint32_t rules_of_source[SOURCES];
+    void (*on_request)(void);
+    uint32_t names[ST_STAGES_MAX_RULES]; /* row name of a rule's name, 0 = none or to be expanded */
+    bool is_expanded[ST_STAGES_MAX_RULES];
+    _Atomic uint64_t matched[ST_STAGES_MAX_RULES];
+    _Atomic uint32_t expanded[MAX_EXPANDED]; /* row names */
+    _Atomic uint32_t expanded_count;
+} stages;
+
+/* ---- matching ---- */
+
+/* A row name made by expansion, as long as there are few of them. Two threads may rarely use up two places for one
+ * name; that only makes the list a little shorter. */
+static uint32_t expanded_name(struct st_thread *thread, const char *name, const struct st_map_capture *captures)
+{
+    char text[ST_MAX_ROW_NAME_BYTES];
+    uint32_t count = atomic_load_explicit(&stages.expanded_count, memory_order_relaxed);
+    uint32_t row;
+
+    if (st_map_expand(name, captures, text, sizeof(text)) == 0) return st_row_name(thread, "other");
+    for (uint32_t i = 0; i < count && i < MAX_EXPANDED; i++) {
+        row = atomic_load_explicit(&stages.expanded[i], memory_order_relaxed);
+        if (row != 0 && strcmp(st_row_name_text(row), text) == 0) return row;
+    }
+    if (count >= MAX_EXPANDED) return st_row_name(thread, "other");
+    row = st_row_name(thread, text);
+    count = atomic_fetch_add_explicit(&stages.expanded_count, 1, memory_order_relaxed);
+    if (count < MAX_EXPANDED) atomic_store_explicit(&stages.expanded[count], row, memory_order_relaxed);
+    return row;
+}
+
+bool st_stages_match(enum st_map_source source, struct st_thread *thread, const char *text,
+                     struct st_stage_match *ret_match)
+{
+    struct st_map_capture captures[ST_MAP_MAX_CAPTURES];
+
+    if (stages.rules_of_source[source] == 0) return false;
+    for (uint32_t i = 0; i < stages.rule_count; i++) {
+        const struct st_map_rule *rule = &stages.map->rules[i];
+        if (rule->source != source || !st_map_glob(rule->pattern, text, captures)) continue;
+        ret_match->rule = (uint16_t)i;
+        ret_match->name = stages.is_expanded[i] ? expanded_name(thread, rule->name, captures) : stages.names[i];
+        return true;
+    }
+    return false;
+}
+
+/* For preload/watch, inside a dl_iterate_phdr callback. */
+static bool match_symbol(const char *symbol, uint16_t *ret_rule, uint32_t *ret_symbol)
+{
+    struct st_stage_match match;
+
+    if (!st_stages_match(ST_MAP_SYMBOL, NULL, symbol, &match)) return false;
+    *ret_rule = match.rule;
+    *ret_symbol = match.name;
+    return true;
+}
+
+bool st_stages_uses(enum st_map_source source)
+{
+    return stages.rules_of_source[source] > 0;
+}
+
+void st_stages_init(const struct st_map *map)
+{
+    stages.map = map;
+    stages.rule_count = map->count < ST_STAGES_MAX_RULES ? map->count : ST_STAGES_MAX_RULES;
+    for (uint32_t i = 0; i < stages.rule_count; i++) {
+        const struct st_map_rule *rule = &map->rules[i];
+        stages.rules_of_source[rule->source]++;
+        stages.is_expanded[i] = strchr(rule->name, '$') != NULL;
+        if (rule->name[0] != '\0' && !stages.is_expanded[i]) stages.names[i] = st_row_name(NULL, rule->name);
+    }
+    if (st_stages_uses(ST_MAP_SYMBOL)) st_watch_set_matcher(match_symbol);
+}
+
+void st_stages_start(void (*on_request)(void))
+{
+    stages.on_request = on_request;
+    if (st_stages_uses(ST_MAP_NVTX)) st_nvtx_start();
+}
+
+void st_stages_on_provider(void)
+{
+    if (st_stages_uses(ST_MAP_NVTX)) st_nvtx_set_environment();
+}
+
+/* ---- entering and leaving ---- */
+
+/*
+ * A token holds what leaving needs: the rule (+ 1) in the upper half; in the lower half the span that was
+ * opened, or for `step-end` the row name.
+ */
+static uint64_t make_token(uint16_t rule, uint32_t low)
+{
+    return (uint64_t)(rule + 1u) << 32 | low;
+}
+
+static void call_on_request(void *unused)
+{
+    stages.on_request();
+}
+
+static uint64_t enter_span(struct st_thread *thread, enum st_span_role role, uint16_t rule, uint32_t name)
+{
+    uint32_t span = st_span_enter(thread, role, name, rule);
+    return span != 0 ? make_token(rule, span) : ST_WATCH_BYPASS;
+}
+
+uint64_t st_stage_enter(uint16_t rule, uint32_t name)
+{
+    enum st_map_role role = (enum st_map_role)stages.map->rules[rule].role;
+    struct st_thread *thread;
+
+    if (st_suppress > 0) return ST_WATCH_BYPASS;
+    atomic_fetch_add_explicit(&stages.matched[rule], 1, memory_order_relaxed);
+    if (role == ST_MAP_REQUEST && stages.on_request != NULL) st_watch_call_saved(call_on_request, NULL);
+    thread = st_thread_self();
+    if (thread == NULL) return ST_WATCH_BYPASS;
+    switch (role) {
+    case ST_MAP_STAGE:
+        return enter_span(thread, ST_ROLE_STAGE, rule, name);
+    case ST_MAP_REQUEST:
+        return enter_span(thread, ST_ROLE_REQUEST, rule, 0);
+    case ST_MAP_STEP:
+        return enter_span(thread, ST_ROLE_STEP, rule, name);
+    case ST_MAP_LOAD:
+        return enter_span(thread, ST_ROLE_LOAD, rule, name);
+    case ST_MAP_OFF:
+        return enter_span(thread, ST_ROLE_OFF, rule, 0);
+    case ST_MAP_STEP_END:
+        return make_token(rule, name);
+    case ST_MAP_BEGIN:
+        st_span_begin(thread, name, rule);
+        return ST_WATCH_BYPASS;
+    case ST_MAP_END:
+        st_span_end(thread, name);
+        return ST_WATCH_BYPASS;
+    }
+    return ST_WATCH_BYPASS;
+}
+
+void st_stage_leave(uint64_t token, int how)
+{
+    struct st_thread *thread = st_thread_current;
+    uint32_t rule = (uint32_t)(token >> 32) - 1;
+
+    if (thread == NULL || token == ST_WATCH_BYPASS) return;
+    if (stages.map->rules[rule].role == ST_MAP_STEP_END) {
+        st_emit_mark(thread, ST_MARK_STEP_END, (uint32_t)token, 0);
+    } else {
+        st_span_leave(thread, (uint32_t)token, (enum st_span_end)how);
+    }
+}
+
+void st_stage_instant(uint16_t rule, uint32_t name)
+{
+    enum st_map_role role = (enum st_map_role)stages.map->rules[rule].role;
+
+    if (role != ST_MAP_BEGIN && role != ST_MAP_END && role != ST_MAP_STEP_END) return;
+    st_stage_leave(st_stage_enter(rule, name), ST_END_MARKED);
+}
+
+/* ---- facts ---- */
+
+uint64_t st_stages_matched(uint32_t rule)
+{
+    return rule < ST_STAGES_MAX_RULES ? atomic_load_explicit(&stages.matched[rule], memory_order_relaxed) : 0;
+}
+
+static bool is_source_seen(enum st_map_source source)
+{
+    for (uint32_t i = 0; i < stages.rule_count; i++)
+        if (stages.map->rules[i].source == source && st_stages_matched(i) > 0) return true;
+    return false;
+}
+
+static void add_capability(struct st_rows *rows, const char *kind, enum st_capability_state state, const char *why)
+{
+    const struct st_text texts[] = {{kind, (uint32_t)strlen(kind)}, {"host", 4}, {why, (uint32_t)strlen(why)}};
+    st_rows_add(rows, (const int64_t[ST_COUNT_C_CAPABILITY]){[ST_CAPABILITY_C_state] = state}, texts);
+}
+
+void st_stages_capabilities(struct st_rows *rows)
+{
+    const char *why = "";
+    enum st_capability_state state = ST_CAP_NOT_COLLECTED;
+
+    if (!st_stages_uses(ST_MAP_SYMBOL)) {
+        add_capability(rows, "symbol", ST_CAP_NOT_COLLECTED, "no symbol rule in the map");
+    } else if (is_source_seen(ST_MAP_SYMBOL)) {
+        add_capability(rows, "symbol", ST_CAP_SEEN, "");
+    } else {
+        add_capability(rows, "symbol", ST_CAP_ACCEPTED, "no function of that name was called");
+    }
+    if (!st_stages_uses(ST_MAP_NVTX)) {
+        why = "no nvtx rule in the map";
+    } else if (is_source_seen(ST_MAP_NVTX)) {
+        state = ST_CAP_SEEN;
+    } else {
+        state = st_nvtx_state(&why);
+    }
+    add_capability(rows, "nvtx", state, why);
+    if (st_stages_uses(ST_MAP_PYTHON))
+        add_capability(rows, "python", ST_CAP_NOT_COLLECTED, "this version cannot follow Python functions");
+    if (st_stages_uses(ST_MAP_LOG))
+        add_capability(rows, "log", ST_CAP_NOT_COLLECTED, "this version cannot read the program's output");
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Who says which stage a thread is in: the rules of the map in force, matched against the names of native
+ * functions (preload/watch calls us) and of NVTX ranges (nvtx.c). A matched entry opens a span of the
+ * recorder, its exit closes it. Rules are numbered as in the map (RULE.rule).
+ */
+#ifndef ST_STAGES_STAGES_H
+#define ST_STAGES_STAGES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "config/map.h"
+#include "preload/trace/table.h"
+
+struct st_thread;
+
+#define ST_STAGES_MAX_RULES 2048 /* later ones are never matched */
+
+/* Take the map (kept, constant from now on) and give preload/watch the symbol matcher if there is a symbol rule.
+ * Constructor, before st_watch_start(). */
+void st_stages_init(const struct st_map *map);
+
+/* Constructor, after st_watch_start(). `on_request` is called each time before a request opens (plain C). */
+void st_stages_start(void (*on_request)(void));
+
+/* A CUDA library is in the process: from now on NVTX ranges matter, if a rule asks for them. Plain C; repeated
+ * calls are cheap. */
+void st_stages_on_provider(void);
+
+/* ---- hooks of preload/watch (st_watch_hooks), also used by the other sources ---- */
+
+/*
+ * A function or range that `rule` matched is entered; `name` is the row name that the match gave. Returns
+ * a token for st_stage_leave(), or 0 (ST_WATCH_BYPASS) when there is nothing to be closed. General registers
+ * only, no libc, no allocation.
+ */
+uint64_t st_stage_enter(uint16_t rule, uint32_t name);
+void st_stage_leave(uint64_t token, int how); /* how: enum st_span_end */
+
+/* An instant that `rule` matched (a mark): only `begin`, `end` and `step-end` mean something for it. */
+void st_stage_instant(uint16_t rule, uint32_t name);
+
+/* ---- for the sources ---- */
+
+struct st_stage_match {
+    uint16_t rule;
+    uint32_t name; /* row name, 0 where the role has none */
+};
+
+/* The first rule of `source` that matches `text`; false if none does. `thread` (may be NULL) announces a new row
+ * name. Plain C, no allocation; any thread. */
+bool st_stages_match(enum st_map_source source, struct st_thread *thread, const char *text,
+                     struct st_stage_match *ret_match);
+
+/* Is there a rule of this source? */
+bool st_stages_uses(enum st_map_source source);
+
+/* ---- for the facts in the trace; any thread ---- */
+
+/* How often rule `rule` was entered (kernel rules: 0, the reader counts). */
+uint64_t st_stages_matched(uint32_t rule);
+
+/* Append CAPABILITY rows: symbol, nvtx, and what this version cannot look for yet. */
+void st_stages_capabilities(struct st_rows *rows);
+
+#endif
