@@ -24,7 +24,7 @@ struct sim_stream {
     int priority;
     bool legacy;
     bool blocking; /* ordered with the legacy default stream */
-    bool destroyed;
+    _Atomic bool destroyed;
     struct sim_op *tail;  /* its last operation, NULL when that has ended; guarded by the engine's lock */
     uint64_t *ring;       /* ends of the last `ring_size` operations; the queue's bound */
     unsigned ring_size, ring_next;

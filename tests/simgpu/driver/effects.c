@@ -125,6 +125,10 @@ void sim_effect_fill(struct sim_op *op)
     for (size_t y = 0; y < fill->height; y++) {
         char *row = fill->dst + y * fill->pitch;
 
+        if (fill->element_bytes == 1) {
+            memset(row, (int)fill->value, fill->width);
+            continue;
+        }
         for (size_t x = 0; x < fill->width; x++) {
             memcpy(row + x * fill->element_bytes, &fill->value, fill->element_bytes);
         }

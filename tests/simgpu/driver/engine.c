@@ -369,27 +369,29 @@ void sim_wait_until(uint64_t when_ns)
     sim_effects_apply(when_ns, false);
 }
 
-static void wait_locked(struct sim_op *op)
+static void wait_locked(struct sim_op *op, uint64_t early_ns)
 {
     uint64_t end_ns;
 
     while (!op->resolved) {
         pthread_cond_wait(&resolved_changed, &sim_engine_lock);
     }
-    end_ns = op->record.end_ns;
+    end_ns = op->record.end_ns - early_ns;
     pthread_mutex_unlock(&sim_engine_lock);
     sim_wait_until(end_ns);
     pthread_mutex_lock(&sim_engine_lock);
 }
 
+void sim_wait_op_before(struct sim_op *op, uint64_t early_ns)
+{
+    pthread_mutex_lock(&sim_engine_lock);
+    wait_locked(op, early_ns);
+    pthread_mutex_unlock(&sim_engine_lock);
+}
+
 void sim_wait_op(struct sim_op *op)
 {
-    if (op == NULL) {
-        return;
-    }
-    pthread_mutex_lock(&sim_engine_lock);
-    wait_locked(op);
-    pthread_mutex_unlock(&sim_engine_lock);
+    sim_wait_op_before(op, 0);
 }
 
 uint64_t sim_op_end_ns(struct sim_op *op)
@@ -487,7 +489,7 @@ static void sync_streams(struct sim_context *context, const struct sim_stream *o
     pthread_mutex_lock(&sim_engine_lock);
     tails = take_tails_locked(context, only, &count);
     for (size_t i = 0; i < count; i++) {
-        wait_locked(tails[i]);
+        wait_locked(tails[i], 0);
         release_locked(tails[i]);
     }
     drop_tails_locked(context);

@@ -114,6 +114,8 @@ void sim_op_release(struct sim_op *op);
 void sim_enqueue(struct sim_op *op, struct sim_event *event);
 /* Waits until it has ended and its effect, with all earlier ones, is in memory. */
 void sim_wait_op(struct sim_op *op);
+/* The same for the moment `early_ns` before its end. */
+void sim_wait_op_before(struct sim_op *op, uint64_t early_ns);
 /* Waits in the same way until `when_ns`, applying the effects that become due. */
 void sim_wait_until(uint64_t when_ns);
 /* True if it has ended; then all effects so far are in memory. */
