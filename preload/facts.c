@@ -222,6 +222,10 @@ void st_facts_add_state(struct st_buffer *payload, bool is_final)
     st_device_facts(&device);
     st_table_encode(&device, payload);
     st_rows_finish(&device);
+    struct st_rows capabilities = {.table = ST_T_CAPABILITY};
+    st_stages_capabilities(&capabilities);
+    st_table_encode(&capabilities, payload);
+    st_rows_finish(&capabilities);
     if (is_final) {
         add_rules(payload);
     }

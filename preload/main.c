@@ -14,6 +14,11 @@
 #include "preload/watch/watch.h"
 #include "session.h"
 
+static void on_request(void)
+{
+    st_session_start();
+}
+
 static void start(int argc, char **argv, char **envp)
 {
     if (getauxval(AT_SECURE)) {
@@ -32,6 +37,7 @@ static void start(int argc, char **argv, char **envp)
                                                 .stage_leave = st_stage_leave});
     pthread_atfork(NULL, NULL, st_session_fork_child);
     st_watch_start(argv);
+    st_stages_start(on_request);
 }
 
 __attribute__((section(".init_array"), used)) static void (*const constructor)(int, char **, char **) = start;

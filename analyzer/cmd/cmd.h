@@ -20,7 +20,7 @@ struct st_command {
 
 enum st_exit {
     ST_EXIT_OK = 0,
-    ST_EXIT_FOUND = 1,      /* a verdict command found something; --strict: data lost or not collected */
+    ST_EXIT_FOUND = 1, /* a verdict command found something; --strict: data lost or not collected */
     ST_EXIT_USAGE = 2,
     ST_EXIT_UNREADABLE = 3, /* no readable header or frame */
     ST_EXIT_OUTPUT = 6,     /* the answer could not be written (disk full, closed pipe) */

@@ -43,7 +43,9 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     struct dump *dump = state->input;
 
     switch (key) {
-    case KEY_JSON: dump->json = true; return 0;
+    case KEY_JSON:
+        dump->json = true;
+        return 0;
     case KEY_TABLE:
         if (!is_known_table(argument)) argp_error(state, "--table=%s: no such table, see FORMAT.md", argument);
         dump->table = argument;
@@ -52,7 +54,8 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         if (dump->word != NULL) argp_error(state, "%s: one argument too many", argument);
         dump->word = argument;
         return 0;
-    default: return ARGP_ERR_UNKNOWN;
+    default:
+        return ARGP_ERR_UNKNOWN;
     }
 }
 
@@ -152,8 +155,8 @@ static void print_header(const struct dump *dump, const char *path, const struct
     struct st_json json;
 
     if (!dump->json) {
-        printf("HEADER version=%d.%d pid=%" PRIu32 " flags=%" PRIu32 " start_ticks=%" PRIu64 " start_monotonic_ns=%" PRIu64
-               " start_realtime_ns=%" PRIu64 " ticks_per_second=%" PRIu64 "\n",
+        printf("HEADER version=%d.%d pid=%" PRIu32 " flags=%" PRIu32 " start_ticks=%" PRIu64
+               " start_monotonic_ns=%" PRIu64 " start_realtime_ns=%" PRIu64 " ticks_per_second=%" PRIu64 "\n",
                header->version_major, header->version_minor, header->pid, header->flags, header->start_ticks,
                header->start_monotonic_ns, header->start_realtime_ns, header->ticks_per_second);
         return;
@@ -188,7 +191,8 @@ static void say_missing(const char *path, const struct st_reader_summary *summar
                      path, summary->damaged_chunks, summary->missing_chunks, summary->skipped_bytes);
     }
     if (summary->lost_total > 0) {
-        st_say_error("%s: %" PRIu64 " events were lost while recording; table LOST says why", path, summary->lost_total);
+        st_say_error("%s: %" PRIu64 " events were lost while recording; table LOST says why", path,
+                     summary->lost_total);
     }
 }
 
@@ -198,7 +202,7 @@ static int run(int argc, char **argv)
         {"json", KEY_JSON, NULL, 0, "one JSON object a line"},
         {"table", KEY_TABLE, "NAME", 0, "only this table (CALL, KERNEL, CLOCK …)"},
         {0}};
-    static const struct argp argp = {argp_options, parse_option, "[FILE]",
+    static const struct argp argp = {argp_options, parse_option, "FILE",
                                      "Every row of a trace as it was written, table by table. A cut or damaged file is "
                                      "dumped as far as it can be read; what is missing is said on stderr."};
     struct dump dump = {0};
@@ -209,6 +213,10 @@ static int run(int argc, char **argv)
     bool guessed;
 
     argp_parse(&argp, argc, argv, 0, NULL, &dump);
+    if (dump.word == NULL) {
+        st_say_error("dump: name a file; stagetap dump FILE");
+        return ST_EXIT_USAGE;
+    }
     status = st_reader_find(dump.word, path, sizeof(path), &guessed, &err);
     if (status == ST_OK) status = st_reader_open(path, &reader, &err);
     if (status == ST_OK) {
@@ -223,4 +231,4 @@ static int run(int argc, char **argv)
     return ST_EXIT_UNREADABLE;
 }
 
-const struct st_command st_command_dump = {"dump", "[OPTION…] [FILE]", "every row as it was written", run};
+const struct st_command st_command_dump = {"dump", "[OPTION…] FILE", "every row as it was written", run};

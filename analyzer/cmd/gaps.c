@@ -11,7 +11,11 @@ static bool show(const struct st_report *report, const struct st_filter *filter,
 
 static int run(int argc, char **argv)
 {
-    return st_view_run(argc, argv, NULL, "Every interval in which a device runs nothing inside a request: the rows before and after, the cause, and what drained the queue.", show);
+    return st_view_run(argc, argv, NULL,
+                       "Every interval in which a device runs nothing inside a request: the rows before and after, the "
+                       "cause, and what drained the queue.",
+                       show);
 }
 
-const struct st_command st_command_gaps = {"gaps", "[OPTION…] [FILE]", "when a device ran nothing inside a request, and why", run};
+const struct st_command st_command_gaps = {"gaps", "[OPTION…] [FILE]",
+                                           "when a device ran nothing inside a request, and why", run};

@@ -11,7 +11,9 @@ static bool show(const struct st_report *report, const struct st_filter *filter,
 
 static int run(int argc, char **argv)
 {
-    return st_view_run(argc, argv, NULL, "Kernels by stage: count, total, shortest, median and longest time on the device.", show);
+    return st_view_run(argc, argv, NULL,
+                       "Kernels by stage: count, total, shortest, median and longest time on the device.", show);
 }
 
-const struct st_command st_command_kernels = {"kernels", "[OPTION…] [FILE]", "single and accumulated cost of each kernel", run};
+const struct st_command st_command_kernels = {"kernels", "[OPTION…] [FILE]",
+                                              "single and accumulated cost of each kernel", run};

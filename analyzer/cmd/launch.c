@@ -13,8 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static const int forwarded[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH, SIGALRM,
-                                SIGTSTP, SIGCONT};
+static const int forwarded[] = {SIGINT,  SIGTERM,  SIGHUP,  SIGQUIT, SIGUSR1,
+                                SIGUSR2, SIGWINCH, SIGALRM, SIGTSTP, SIGCONT};
 
 static void make_set(sigset_t *set)
 {

@@ -26,8 +26,10 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 
 static const char *source_name(uint8_t source)
 {
-    static const char *const names[] = {[ST_MAP_NVTX] = "nvtx",     [ST_MAP_PYTHON] = "python",
-                                        [ST_MAP_SYMBOL] = "symbol", [ST_MAP_KERNEL] = "kernel",
+    static const char *const names[] = {[ST_MAP_NVTX] = "nvtx",
+                                        [ST_MAP_PYTHON] = "python",
+                                        [ST_MAP_SYMBOL] = "symbol",
+                                        [ST_MAP_KERNEL] = "kernel",
                                         [ST_MAP_LOG] = "log"};
 
     return source < sizeof(names) / sizeof(names[0]) ? names[source] : NULL;
@@ -36,8 +38,8 @@ static const char *source_name(uint8_t source)
 static const char *role_name(uint8_t role)
 {
     static const char *const names[] = {
-        [ST_MAP_STAGE] = "stage",   [ST_MAP_REQUEST] = "request", [ST_MAP_STEP] = "step", [ST_MAP_STEP_END] = "step-end",
-        [ST_MAP_BEGIN] = "begin",   [ST_MAP_END] = "end",         [ST_MAP_LOAD] = "load", [ST_MAP_OFF] = "off"};
+        [ST_MAP_STAGE] = "stage", [ST_MAP_REQUEST] = "request", [ST_MAP_STEP] = "step", [ST_MAP_STEP_END] = "step-end",
+        [ST_MAP_BEGIN] = "begin", [ST_MAP_END] = "end",         [ST_MAP_LOAD] = "load", [ST_MAP_OFF] = "off"};
 
     return role < sizeof(names) / sizeof(names[0]) ? names[role] : NULL;
 }

@@ -72,8 +72,8 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 static const char *argument_name(enum st_setting_kind kind)
 {
     static const char *const names[] = {
-        [ST_KIND_TEXT] = "NAME",     [ST_KIND_MAP] = "MAP",         [ST_KIND_CHOICE] = "WORD",
-        [ST_KIND_CHOICES] = "LIST",  [ST_KIND_SIZE] = "SIZE",       [ST_KIND_DURATION] = "TIME",
+        [ST_KIND_TEXT] = "NAME",     [ST_KIND_MAP] = "MAP",          [ST_KIND_CHOICE] = "WORD",
+        [ST_KIND_CHOICES] = "LIST",  [ST_KIND_SIZE] = "SIZE",        [ST_KIND_DURATION] = "TIME",
         [ST_KIND_WINDOW] = "WINDOW", [ST_KIND_META] = "KEY=VALUE;…", [ST_KIND_ROUNDS] = "RULE",
         [ST_KIND_LOG] = "LEVEL",
     };
@@ -102,8 +102,8 @@ static const struct argp_option *make_options(void)
         options[i].group = 1;
     }
     options[ST_SETTING_COUNT] = (struct argp_option){"exec", KEY_EXEC, NULL, 0, "become CMD; no line at the end", 2};
-    options[ST_SETTING_COUNT + 1] = (struct argp_option){
-        "print-env", KEY_PRINT_ENV, NULL, 0, "print the export lines for a shell; run nothing", 2};
+    options[ST_SETTING_COUNT + 1] =
+        (struct argp_option){"print-env", KEY_PRINT_ENV, NULL, 0, "print the export lines for a shell; run nothing", 2};
     return options;
 }
 
@@ -223,10 +223,11 @@ static int run_target(char **command)
 static int run(int argc, char **argv)
 {
     struct run_options options = {0};
-    struct argp argp = {make_options(), parse_option, "[--] CMD ARG…",
-                        "Run CMD with the profiler in front of it.\vEach option sets the variable STAGETAP_… of the same "
-                        "name. Exit status: that of CMD, 128+N when signal N ended it, 126 or 127 when it could not be "
-                        "executed or found, 125 when stagetap itself failed."};
+    struct argp argp = {
+        make_options(), parse_option, "[--] CMD ARG…",
+        "Run CMD with the profiler in front of it.\vEach option sets the variable STAGETAP_… of the same "
+        "name. Exit status: that of CMD, 128+N when signal N ended it, 126 or 127 when it could not be "
+        "executed or found, 125 when stagetap itself failed."};
     char library[PATH_MAX], why[ST_WHY_BYTES];
 
     argp_err_exit_status = ST_EXIT_RUN_FAILED;

@@ -27,10 +27,10 @@ static bool show(const struct st_report *report, const struct st_filter *filter,
 
     if (request == NULL) return true;
     /* one table is what a CSV reader can take */
-    if (style->format == ST_GRID_FORMAT_CSV) return st_view_rows(report, request, filter, style);
+    if (style->format == ST_GRID_FORMAT_CSV) return st_view_rows(request, filter, style);
     st_view_heading(report, filter, style);
     st_style_line(style, "request %d (%s)", (int)request->id, st_phase_name(request->phase));
-    if (!st_view_rows(report, request, filter, style)) return false;
+    if (!st_view_rows(request, filter, style)) return false;
     st_style_head(style, "%s", "kernels");
     if (!st_view_kernels(report, filter, style)) return false;
     st_style_head(style, "%s", "copies");

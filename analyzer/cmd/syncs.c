@@ -11,7 +11,10 @@ static bool show(const struct st_report *report, const struct st_filter *filter,
 
 static int run(int argc, char **argv)
 {
-    return st_view_run(argc, argv, NULL, "Calls that waited: how long, in which stage, and for the work of which stages. The place of a wait is not a bottleneck by itself.", show);
+    return st_view_run(argc, argv, NULL,
+                       "Calls that waited: how long, in which stage, and for the work of which stages. The place of a "
+                       "wait is not a bottleneck by itself.",
+                       show);
 }
 
 const struct st_command st_command_syncs = {"syncs", "[OPTION…] [FILE]", "calls that waited for a device", run};

@@ -11,7 +11,10 @@ static bool show(const struct st_report *report, const struct st_filter *filter,
 
 static int run(int argc, char **argv)
 {
-    return st_view_run(argc, argv, NULL, "Copies by direction, kind of host memory and stage: count, size, time, rate and what no kernel hid.", show);
+    return st_view_run(
+        argc, argv, NULL,
+        "Copies by direction, kind of host memory and stage: count, size, time, rate and what no kernel hid.", show);
 }
 
-const struct st_command st_command_transfers = {"transfers", "[OPTION…] [FILE]", "copies by direction, memory and stage", run};
+const struct st_command st_command_transfers = {"transfers", "[OPTION…] [FILE]",
+                                                "copies by direction, memory and stage", run};

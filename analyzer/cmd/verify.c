@@ -26,12 +26,15 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     struct verify_options *options = state->input;
 
     switch (key) {
-    case KEY_JSON: options->json = true; return 0;
+    case KEY_JSON:
+        options->json = true;
+        return 0;
     case ARGP_KEY_ARG:
         if (options->word != NULL) argp_error(state, "%s: one argument too many", argument);
         options->word = argument;
         return 0;
-    default: return ARGP_ERR_UNKNOWN;
+    default:
+        return ARGP_ERR_UNKNOWN;
     }
 }
 
@@ -62,7 +65,8 @@ static void print_text(const char *path, const struct st_trace_header *header, c
     printf("  chunks: %" PRIu64 " read with their checksums, %" PRIu64 " damaged, %" PRIu64 " missing; %" PRIu64
            " bytes unpacked\n",
            summary->chunks, summary->damaged_chunks, summary->missing_chunks, summary->decoded_bytes);
-    if (summary->trailing_bytes > 0) printf("  behind it: %" PRIu64 " bytes of a cut or unreadable frame\n", summary->trailing_bytes);
+    if (summary->trailing_bytes > 0)
+        printf("  behind it: %" PRIu64 " bytes of a cut or unreadable frame\n", summary->trailing_bytes);
     if (summary->skipped_bytes > 0) printf("  stepped over: %" PRIu64 " bytes\n", summary->skipped_bytes);
     if (summary->ring_count > 0) {
         printf("  rings in memory: %" PRIu64 " with %" PRIu64 " slots that the file does not have yet\n",
@@ -125,7 +129,7 @@ static int run(int argc, char **argv)
     static const struct argp_option argp_options[] = {
         {"json", KEY_JSON, NULL, 0, "the verdict as JSON (stagetap.verify/1)"}, {0}};
     static const struct argp argp = {
-        argp_options, parse_option, "[FILE]",
+        argp_options, parse_option, "FILE",
         "Read every frame of a trace with its checksum; say whether it is whole, cut or damaged and where the "
         "readable part ends.\vExit status: 0 whole, 1 something was found, 3 unreadable."};
     struct verify_options options = {0};
@@ -136,6 +140,10 @@ static int run(int argc, char **argv)
     bool guessed;
 
     argp_parse(&argp, argc, argv, 0, NULL, &options);
+    if (options.word == NULL) {
+        st_say_error("verify: name a file; stagetap verify FILE");
+        return ST_EXIT_USAGE;
+    }
     if (st_reader_find(options.word, path, sizeof(path), &guessed, &err) != ST_OK ||
         st_reader_verify(path, &header, &summary, &err) != ST_OK) {
         st_say_err(&err);
@@ -149,4 +157,4 @@ static int run(int argc, char **argv)
     return is_fine(&summary) ? ST_EXIT_OK : ST_EXIT_FOUND;
 }
 
-const struct st_command st_command_verify = {"verify", "[FILE]", "is the file whole, and where does it end?", run};
+const struct st_command st_command_verify = {"verify", "FILE", "is the file whole, and where does it end?", run};

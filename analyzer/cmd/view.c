@@ -11,11 +11,25 @@
 #include "analyzer/cmd/cmd.h"
 #include "analyzer/model/model.h"
 #include "analyzer/reader/find.h"
+#include "analyzer/render/explain.h"
 #include "analyzer/render/report_json.h"
 #include "config/settings.h"
 
-enum { KEY_REQUEST = 0x2000, KEY_STAGE, KEY_DEVICE, KEY_MIN, KEY_TOP, KEY_UNIT, KEY_COLOR, KEY_UTC, KEY_FORMAT,
-       KEY_STRICT, KEY_JSON, KEY_ROUNDS };
+enum {
+    KEY_REQUEST = 0x2000,
+    KEY_STAGE,
+    KEY_DEVICE,
+    KEY_MIN,
+    KEY_TOP,
+    KEY_UNIT,
+    KEY_COLOR,
+    KEY_UTC,
+    KEY_FORMAT,
+    KEY_STRICT,
+    KEY_JSON,
+    KEY_EXPLAIN,
+    KEY_ROUNDS
+};
 
 static const struct argp_option view_options[] = {
     {"json", KEY_JSON, NULL, 0, "the whole document stagetap.report/1", 1},
@@ -23,6 +37,7 @@ static const struct argp_option view_options[] = {
     {"stage", KEY_STAGE, "NAME", 0, "only this row and what is below it", 1},
     {"device", KEY_DEVICE, "N", 0, "only this device", 1},
     {"rounds", KEY_ROUNDS, "RULE", 0, "warmup=N or stable=P%/K instead of the trace's own rule; marked so", 1},
+    {"explain", KEY_EXPLAIN, "FIGURE", 0, "what a figure means, by its name on the screen or in the JSON", 1},
     {"min", KEY_MIN, "TIME", 0, "shortest gap in the list, e.g. 20us (default); 0 = all", 2},
     {"top", KEY_TOP, "N", 0, "lines of a list (default 20); 0 = all", 2},
     {"unit", KEY_UNIT, "UNIT", 0, "auto, ns, us, ms or s", 2},
@@ -50,6 +65,14 @@ static bool parse_format(const char *text, enum st_grid_format *ret)
     return true;
 }
 
+static bool is_request(const char *text)
+{
+    int64_t id;
+
+    return strcmp(text, "steady") == 0 || strcmp(text, "first") == 0 || strcmp(text, "all") == 0 ||
+           st_count_parse(text, &id);
+}
+
 static bool is_color(const char *text)
 {
     return strcmp(text, "auto") == 0 || strcmp(text, "always") == 0 || strcmp(text, "never") == 0;
@@ -61,17 +84,32 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     struct st_rounds_rule rule;
 
     switch (key) {
-    case KEY_JSON: view->json = true; return 0;
-    case KEY_STRICT: view->strict = true; return 0;
-    case KEY_UTC: view->filter.utc = true; return 0;
-    case KEY_REQUEST: view->options.request = argument; return 0;
-    case KEY_STAGE: view->filter.stage = argument; return 0;
+    case KEY_JSON:
+        view->json = true;
+        return 0;
+    case KEY_STRICT:
+        view->strict = true;
+        return 0;
+    case KEY_UTC:
+        view->filter.utc = true;
+        return 0;
+    case KEY_REQUEST:
+        if (!is_request(argument)) argp_error(state, "--request=%s: give steady, first, all or a number", argument);
+        view->options.request = argument;
+        return 0;
+    case KEY_STAGE:
+        view->filter.stage = argument;
+        return 0;
     case KEY_DEVICE:
         if (!st_count_parse(argument, &view->options.device)) argp_error(state, "--device=%s: give a number", argument);
         return 0;
     case KEY_ROUNDS:
-        if (!st_parse_rounds(argument, &rule)) argp_error(state, "--rounds=%s: give warmup=N or stable=P%%/K", argument);
+        if (!st_parse_rounds(argument, &rule))
+            argp_error(state, "--rounds=%s: give warmup=N or stable=P%%/K", argument);
         view->options.rounds = argument;
+        return 0;
+    case KEY_EXPLAIN:
+        view->explain = argument;
         return 0;
     case KEY_MIN:
         if (!parse_min(argument, &view->options.min_gap_ns)) {
@@ -97,7 +135,8 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         if (view->word_count == view->word_limit) argp_error(state, "%s: one argument too many", argument);
         view->words[view->word_count++] = argument;
         return 0;
-    default: return ARGP_ERR_UNKNOWN;
+    default:
+        return ARGP_ERR_UNKNOWN;
     }
 }
 
@@ -119,6 +158,22 @@ static void choose_style(struct st_view *view)
     if (view->style.format != ST_GRID_FORMAT_TEXT) view->style.color = false;
 }
 
+/* Print what a figure means; exits. */
+static void explain(const char *figure)
+{
+    const struct st_explanation *found = st_explain(figure);
+
+    if (found != NULL) {
+        printf("%s%s%s%s: %s\n", found->name, found->screen[0] != '\0' ? " (on screen: " : "", found->screen,
+               found->screen[0] != '\0' ? ")" : "", found->text);
+        exit(ST_EXIT_OK);
+    }
+    st_say_error("--explain=%s: no such figure; there are:", figure);
+    for (size_t i = 0; i < st_explanation_count; i++) fprintf(stderr, " %s", st_explanations[i].name);
+    fputs("\n", stderr);
+    exit(ST_EXIT_USAGE);
+}
+
 void st_view_parse(struct st_view *view, int argc, char **argv, int words, const char *arguments, const char *doc)
 {
     struct argp argp = {view_options, parse_option, arguments, doc};
@@ -128,6 +183,7 @@ void st_view_parse(struct st_view *view, int argc, char **argv, int words, const
     view->options.min_gap_ns = 20000;
     view->filter.top = 20;
     argp_parse(&argp, argc, argv, 0, NULL, view);
+    if (view->explain != NULL) explain(view->explain);
     choose_style(view);
 }
 

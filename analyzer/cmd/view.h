@@ -19,7 +19,8 @@ struct st_view {
     int word_limit;
     bool json;
     bool strict;
-    const char *color; /* auto, always, never */
+    const char *color;   /* auto, always, never */
+    const char *explain; /* a figure's name: say what it means and nothing else */
     struct st_report_options options;
     struct st_filter filter;
     struct st_style style;
@@ -30,7 +31,8 @@ typedef bool (*st_view_fn)(const struct st_report *report, const struct st_filte
                            const struct st_style *style);
 
 /* Parse the shared options. *view is set to defaults first; `words` is how many plain arguments may stand
- * (NAME and FILE, or FILE). Exits with 2 on a mistake and with 0 after --help. */
+ * (NAME and FILE, or FILE). Exits with 2 on a mistake and with 0 after --help or
+ * --explain. */
 void st_view_parse(struct st_view *view, int argc, char **argv, int words, const char *arguments, const char *doc);
 
 /* Read the trace that `word` means (NULL = the newest here) and build its report. Returns an exit code;

@@ -74,6 +74,38 @@ static void set_thread_ranges(struct st_model *model)
     }
 }
 
+static int by_function(const void *left, const void *right, void *context)
+{
+    const struct st_call *calls = context;
+    const struct st_call *a = &calls[*(const uint32_t *)left], *b = &calls[*(const uint32_t *)right];
+    if (a->handle != b->handle) {
+        return a->handle < b->handle ? -1 : 1;
+    }
+    return (a->begin_ns > b->begin_ns) - (a->begin_ns < b->begin_ns);
+}
+
+static bool mark_first_launches(struct st_model *model)
+{
+    uint32_t *launches = malloc((model->call_count + 1) * sizeof(*launches));
+    size_t count = 0;
+    for (size_t i = 0; launches && i < model->call_count; i++) {
+        if (model->calls[i].counts_as == ST_COUNTS_LAUNCH) {
+            launches[count++] = (uint32_t)i;
+        }
+    }
+    if (launches) {
+        qsort_r(launches, count, sizeof(*launches), by_function, model->calls);
+    }
+    for (size_t i = 0; launches && i < count; i++) {
+        if (i == 0 || model->calls[launches[i]].handle != model->calls[launches[i - 1]].handle) {
+            model->calls[launches[i]].flags |= ST_CALL_FIRST_USE;
+        }
+    }
+    bool good = launches != NULL;
+    free(launches);
+    return good;
+}
+
 bool st_link_calls(struct st_builder *builder)
 {
     struct st_model *model = builder->model;
@@ -103,7 +135,7 @@ bool st_link_calls(struct st_builder *builder)
             return false;
         }
     }
-    return true;
+    return mark_first_launches(model);
 }
 
 uint32_t st_model_thread_of_call(const struct st_model *model, uint32_t call)
@@ -323,8 +355,9 @@ static bool apply_kernel_rules(struct st_builder *builder)
             op->row = rows[op->name];
         }
     }
+    bool good = rows != NULL;
     free(rows);
-    return rows != NULL;
+    return good;
 }
 
 static int by_start(const void *left, const void *right)

@@ -112,6 +112,8 @@ enum st_call_kind { /* what a call counts as; operations only, once each (surfac
     ST_COUNTS_MEMSET,
 };
 
+#define ST_CALL_FIRST_USE 0x80u /* beside enum st_call_flags: the first launch of its function */
+
 struct st_call {
     int64_t begin_ns, end_ns;
     int64_t value;   /* copy, memset, alloc: bytes; sync: thread CPU ns inside; event record, stream wait: the event */
@@ -120,7 +122,7 @@ struct st_call {
     uint32_t group;
     int32_t result;
     uint16_t call; /* calldefs[] */
-    uint8_t flags; /* enum st_call_flags */
+    uint8_t flags; /* enum st_call_flags, ST_CALL_FIRST_USE */
     uint8_t counts_as : 4; /* enum st_call_kind */
     uint8_t direction : 4; /* enum st_direction */
 };

@@ -89,8 +89,8 @@ static void cut_to_width(const struct st_grid *grid, struct layout *layout, size
             if (widest < 0 || layout->width[column] > layout->width[widest]) widest = column;
         }
         if (widest < 0) return;
-        layout->limit[widest] = layout->width[widest] > over + NARROWEST_CUT ? layout->width[widest] - over
-                                                                              : NARROWEST_CUT;
+        layout->limit[widest] =
+            layout->width[widest] > over + NARROWEST_CUT ? layout->width[widest] - over : NARROWEST_CUT;
         layout->width[widest] = layout->limit[widest];
     }
 }
@@ -179,6 +179,7 @@ bool st_grid_print_text(const struct st_grid *grid, const struct st_style *style
             if (end > first && width > (size_t)style->width + SEPARATOR_COLUMNS) break;
             end++;
         }
+        if (first > 1) fputc('\n', style->out);
         if (!print_block(grid, &layout, style, first, end)) return false;
         first = end;
     } while (first < layout.group_count);

@@ -6,7 +6,8 @@
 #include "analyzer/render/grid.h"
 #include "analyzer/util/text.h"
 
-static void write_line(const struct st_style *style, const char *color, const char *format, va_list arguments)
+__attribute__((format(printf, 3, 0))) static void write_line(const struct st_style *style, const char *color,
+                                                             const char *format, va_list arguments)
 {
     char *line = NULL, *printable = NULL;
     int length = vasprintf(&line, format, arguments);

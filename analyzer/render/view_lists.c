@@ -8,8 +8,10 @@
 
 const char *st_phase_name(enum st_phase phase)
 {
-    static const char *const names[] = {
-        [ST_PHASE_NONE] = "open", [ST_PHASE_FIRST] = "first", [ST_PHASE_WARMUP] = "warm-up", [ST_PHASE_STEADY] = "steady"};
+    static const char *const names[] = {[ST_PHASE_NONE] = "open",
+                                        [ST_PHASE_FIRST] = "first",
+                                        [ST_PHASE_WARMUP] = "warm-up",
+                                        [ST_PHASE_STEADY] = "steady"};
 
     return names[phase];
 }

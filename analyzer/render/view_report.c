@@ -115,22 +115,29 @@ static void say_requests(const struct st_report *report, const struct st_style *
     if (report->selection_note != NULL) st_style_line(style, "%s", report->selection_note);
 }
 
-/* The figures over the steady requests. */
-static void say_steady(const struct st_report *report, const struct st_style *style)
+/* The figures over the steady requests, and which of them the rows are from. */
+static void say_steady(const struct st_report *report, const struct st_report_request *typical,
+                       const struct st_style *style)
 {
     const struct st_report_rounds *rounds = &report->rounds;
+    struct st_scale scale = st_scale_time(style->unit, rounds->steady_max_ns.value);
+    char least[ST_NUMBER_BYTES], most[ST_NUMBER_BYTES];
     struct line line = {.used = 0};
 
     add(&line, "steady request: ");
     add_time(&line, style, rounds->steady_median_ns);
-    add(&line, " median of %" PRId64 " (", rounds->steady_n);
-    add_time(&line, style, rounds->steady_min_ns);
-    add(&line, "–");
-    add_time(&line, style, rounds->steady_max_ns);
-    add(&line, "); device done after ");
+    add(&line, " median of %" PRId64, rounds->steady_n);
+    if (rounds->steady_min_ns.known && rounds->steady_max_ns.known && rounds->steady_n > 1) {
+        add(&line, " (%s–%s %s)", st_scale_format(&scale, rounds->steady_min_ns.value, least),
+            st_scale_format(&scale, rounds->steady_max_ns.value, most), scale.name);
+    }
+    add(&line, "; device done after ");
     add_time(&line, style, rounds->steady_device_done_median_ns);
     add(&line, ", host returned after ");
     add_time(&line, style, rounds->steady_host_return_median_ns);
+    add(&line, " · rows: request %" PRId64 ", ", typical->id);
+    add_time(&line, style, typical->wall_ns);
+    add(&line, ", %" PRId64 " step%s", typical->steps, typical->steps == 1 ? "" : "s");
     st_style_line(style, "%s", line.text);
 }
 
@@ -148,6 +155,21 @@ static void say_request(const struct st_report_request *request, const struct st
     add_time(&line, style, request->host_return_ns);
     add(&line, " · %" PRId64 " step%s", request->steps, request->steps == 1 ? "" : "s");
     st_style_line(style, "%s", line.text);
+}
+
+/* What stands above the rows: over all steady requests, or each request's times and the one that is shown. */
+static bool say_selection(const struct st_report *report, const struct st_report_request *typical,
+                          const struct st_filter *filter, const struct st_style *style)
+{
+    bool is_steady = report->selection != NULL && strcmp(report->selection, "steady") == 0;
+
+    if (is_steady) {
+        say_steady(report, typical, style);
+    } else {
+        if (report->request_count > 1 && !st_view_rounds(report, filter, style)) return false;
+        say_request(typical, style);
+    }
+    return true;
 }
 
 /* ---- identity and idle time ---- */
@@ -344,14 +366,13 @@ bool st_view_report(const struct st_report *report, const struct st_filter *filt
     if (report->typical >= 0 && (size_t)report->typical < report->request_count) {
         typical = &report->requests[report->typical];
     }
-    if (style->format == ST_GRID_FORMAT_CSV) return typical == NULL || st_view_rows(report, typical, filter, style);
+    if (style->format == ST_GRID_FORMAT_CSV) return typical == NULL || st_view_rows(typical, filter, style);
     st_view_heading(report, filter, style);
     say_requests(report, style);
     if (typical != NULL) {
-        if (report->selection != NULL && strcmp(report->selection, "steady") == 0) say_steady(report, style);
-        say_request(typical, style);
+        if (!say_selection(report, typical, filter, style)) return false;
         st_style_line(style, "%s", "");
-        if (!st_view_rows(report, typical, filter, style)) return false;
+        if (!st_view_rows(typical, filter, style)) return false;
         say_devices(typical, style);
         say_rows("after the request", typical->after, typical->after_count, style);
     }

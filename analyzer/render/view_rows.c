@@ -92,15 +92,16 @@ static void add_row(struct st_grid *grid, const struct st_report_request *reques
     add_figure(grid, row->off_cpu_ns);
     add_figure(grid, row->in_cuda_ns);
     add_figure(grid, row->waiting_ns);
-    for (size_t i = 0; i < device_count; i++) add_device_cells(grid, row, i < request->device_count ? request->devices[i].device : 0);
+    for (size_t i = 0; i < device_count; i++) {
+        add_device_cells(grid, row, i < request->device_count ? request->devices[i].device : 0);
+    }
     add_figure(grid, row->launches);
     if (graphs) add_figure(grid, row->graph_launches);
     add_figure(grid, row->copies[ST_COPY_H2D].bytes);
     add_figure(grid, row->copies[ST_COPY_D2H].bytes);
 }
 
-bool st_view_rows(const struct st_report *report, const struct st_report_request *request,
-                  const struct st_filter *filter, const struct st_style *style)
+bool st_view_rows(const struct st_report_request *request, const struct st_filter *filter, const struct st_style *style)
 {
     /* without device time the columns stay, filled with "–": nobody shall take their absence for zero */
     size_t device_count = request->devices_known && request->device_count > 0 ? request->device_count : 1;
@@ -114,6 +115,9 @@ bool st_view_rows(const struct st_report *report, const struct st_report_request
     for (size_t i = 0; i < request->stage_count; i++) {
         if (!st_row_is_within(request->stages[i].name, filter->stage)) continue;
         add_row(&grid, request, &request->stages[i], device_count, graphs, style->format == ST_GRID_FORMAT_TEXT);
+    }
+    if (grid.row_count == 0 && filter->stage != NULL && style->format != ST_GRID_FORMAT_CSV) {
+        st_style_line(style, "no row %s in request %d", filter->stage, (int)request->id);
     }
     ok = st_grid_print(&grid, style);
     st_grid_finish(&grid);

@@ -28,8 +28,8 @@ void st_view_heading(const struct st_report *report, const struct st_filter *fil
 
 bool st_view_report(const struct st_report *report, const struct st_filter *filter, const struct st_style *style);
 /* The rows of one request. */
-bool st_view_rows(const struct st_report *report, const struct st_report_request *request,
-                  const struct st_filter *filter, const struct st_style *style);
+bool st_view_rows(const struct st_report_request *request, const struct st_filter *filter,
+                  const struct st_style *style);
 bool st_view_gaps(const struct st_report *report, const struct st_filter *filter, const struct st_style *style);
 bool st_view_kernels(const struct st_report *report, const struct st_filter *filter, const struct st_style *style);
 bool st_view_transfers(const struct st_report *report, const struct st_filter *filter, const struct st_style *style);

@@ -12,7 +12,7 @@ static const struct {
     const char *name;
     int64_t divisor;
 } time_units[] = {
-    [ST_UNIT_AUTO] = {"auto", 0},   [ST_UNIT_NS] = {"ns", 1},          [ST_UNIT_US] = {"us", 1000},
+    [ST_UNIT_AUTO] = {"auto", 0},   [ST_UNIT_NS] = {"ns", 1},        [ST_UNIT_US] = {"us", 1000},
     [ST_UNIT_MS] = {"ms", 1000000}, [ST_UNIT_S] = {"s", 1000000000},
 };
 

@@ -113,7 +113,18 @@ uintptr_t st_elf_function(const struct st_elf *elf, const char *name)
     return symbol && st_elf_is_defined_function(&elf->symbols[symbol]) ? elf->base + elf->symbols[symbol].st_value : 0;
 }
 
-/* The GNU table holds no count: the longest chain of the last bucket ends with the last symbol. */
+/* The highest symbol that a relocation uses, plus 1. */
+static uint32_t count_used(const ElfW(Rela) *relocations, size_t count, uint32_t so_far)
+{
+    for (size_t i = 0; i < count; i++) {
+        uint32_t symbol = ELF64_R_SYM(relocations[i].r_info);
+        so_far = symbol >= so_far ? symbol + 1 : so_far;
+    }
+    return so_far;
+}
+
+/* The GNU table holds no count: the chain of the highest bucket ends with the last symbol. Where nothing is
+ * hashed (a program that exports nothing) the linker does not even tell where imports end. */
 static uint32_t count_gnu(const struct st_elf *elf)
 {
     const uint32_t *table = elf->gnu_hash;
@@ -122,8 +133,9 @@ static uint32_t count_gnu(const struct st_elf *elf)
     for (uint32_t i = 0; i < bucket_count; i++) {
         last = buckets[i] > last ? buckets[i] : last;
     }
-    if (last < first) {
-        return first; /* nothing hashed: imports only */
+    if (last == 0) {
+        return count_used(elf->relocations, elf->relocation_count,
+                          count_used(elf->jump_slots, elf->jump_slot_count, first));
     }
     while (!(chains[last - first] & 1)) {
         last++;
@@ -134,4 +146,10 @@ static uint32_t count_gnu(const struct st_elf *elf)
 uint32_t st_elf_symbol_count(const struct st_elf *elf)
 {
     return elf->sysv_hash ? elf->sysv_hash[1] : elf->gnu_hash ? count_gnu(elf) : 0;
+}
+
+uint32_t st_elf_first_hashed(const struct st_elf *elf)
+{
+    uint32_t count = st_elf_symbol_count(elf);
+    return elf->gnu_hash && elf->gnu_hash[1] > 1 && elf->gnu_hash[1] < count ? elf->gnu_hash[1] : count;
 }

@@ -35,8 +35,12 @@ uint32_t st_elf_find(const struct st_elf *elf, const char *name);
 /* Address of an exported function, or 0. */
 uintptr_t st_elf_function(const struct st_elf *elf, const char *name);
 
-/* Number of dynamic symbols, or 0 if it can not be told. */
+/* Number of dynamic symbols (at least of those that relocations use), or 0 if it can not be told. */
 uint32_t st_elf_symbol_count(const struct st_elf *elf);
+
+/* Imported symbols have numbers below this one – except functions whose address is taken: the linker may
+ * hash those, st_elf_find() finds them. */
+uint32_t st_elf_first_hashed(const struct st_elf *elf);
 
 static inline const char *st_elf_name(const struct st_elf *elf, uint32_t symbol)
 {

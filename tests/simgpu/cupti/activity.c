@@ -27,6 +27,7 @@ struct device {
 static atomic_bool enabled[SIM_KIND_LIMIT];
 static atomic_bool driver_wanted[CBID_MAX]; /* by callback id; the kind as a whole sets all of them */
 static _Atomic uint32_t thread_id_type;
+static uint32_t process_id; /* of the process that attached: a forked child has no tracer */
 static _Atomic int64_t grid_id;
 static _Atomic uint64_t device_records;
 static pthread_mutex_t device_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -85,7 +86,7 @@ static void on_api(const char *name, uint32_t correlation, uint32_t thread, uint
         .cbid = cbid,
         .start = sim_record_time(start_ns),
         .end = sim_record_time(end_ns),
-        .processId = (uint32_t)getpid(),
+        .processId = process_id,
         .threadId = atomic_load(&thread_id_type) ? thread : (uint32_t)pthread_self(),
         .correlationId = correlation,
         .returnValue = (uint32_t)result,
@@ -240,6 +241,7 @@ static int attach(void)
         return SIM_CUPTI_INSUFFICIENT_PRIVILEGES;
     }
     pthread_once(&cbid_once, index_names);
+    process_id = (uint32_t)getpid();
     return sim_attach(&tracer);
 }
 

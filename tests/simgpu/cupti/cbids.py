@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the tables of CUPTI callback names by id.  usage: cbids.py DRIVER.txt RUNTIME.txt OUT.c"""
+"""Writes the tables of CUPTI callback names by id.
+usage: cbids.py DRIVER.txt RUNTIME.txt OUT.c       the names as C arrays
+       cbids.py --ids TABLE.txt OUT.inc            a line ID(number, name) each, to be checked against a header"""
 import sys
 
 
@@ -12,7 +14,15 @@ def read_table(path):
     return [name for _, name in rows]
 
 
+def write_ids(table, out):
+    with open(out, "w", encoding="ascii") as f:
+        f.writelines(f"ID({number}, {name})\n" for number, name in enumerate(read_table(table)) if number > 0)
+
+
 def main():
+    if sys.argv[1] == "--ids":
+        write_ids(*sys.argv[2:])
+        return
     driver, runtime, out = sys.argv[1:]
     with open(out, "w", encoding="ascii") as f:
         f.write('/* Made by cbids.py from tests/data/cupti_cbid_*.txt. */\n#include "cupti.h"\n')

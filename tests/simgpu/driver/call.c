@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "clock.h"
-#include "context.h"
+#include "device.h"
 #include "driver_gen.h"
 #include "engine.h"
 #include "faults.h"
@@ -175,6 +175,8 @@ CUresult sim_cuInit(unsigned flags)
     }
     if (atomic_load(&state) != READY) {
         result = atomic_load(&state) == REFUSED ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_NOT_INITIALIZED;
+    } else if (sim_model.devices == 0) {
+        result = CUDA_ERROR_NO_DEVICE;
     }
     pthread_mutex_unlock(&init_lock);
     return result;

@@ -282,20 +282,21 @@ bool sim_model_load(void)
 
 /* ---- durations ---------------------------------------------------------------------------------------------- */
 
-uint64_t sim_model_kernel_ns(const char *name, uint64_t threads)
+struct sim_kernel_cost sim_model_kernel(const char *name)
 {
     char base[256];
-    uint64_t from_name_ns;
+    uint64_t from_name_ns = 5000;
 
     sim_kernel_base_name(name, base, sizeof(base));
     for (unsigned i = 0; i < kernel_rule_count; i++) {
         const struct kernel_rule *rule = &kernel_rules[i];
 
         if (fnmatch(rule->glob, name, 0) == 0 || fnmatch(rule->glob, base, 0) == 0) {
-            return (uint64_t)(rule->fixed_ns + rule->per_thread_ns * (double)threads + 0.5);
+            return (struct sim_kernel_cost){rule->fixed_ns, rule->per_thread_ns};
         }
     }
-    return sim_kernel_name_time(base, &from_name_ns) ? from_name_ns : 5000;
+    sim_kernel_name_time(base, &from_name_ns);
+    return (struct sim_kernel_cost){(double)from_name_ns, 0};
 }
 
 static const struct copy_rule *find_copy_rule(uint32_t copy_kind, uint32_t memory)

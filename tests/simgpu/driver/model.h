@@ -28,7 +28,10 @@ extern struct sim_model sim_model;
 /* False, with a message on stderr that names the line, when the file cannot be understood. */
 bool sim_model_load(void);
 /* All at full speed. `memory` is a CUpti_ActivityMemoryKind, `copy_kind` a CUpti_ActivityMemcpyKind. */
-uint64_t sim_model_kernel_ns(const char *name, uint64_t threads);
+struct sim_kernel_cost {
+    double fixed_ns, per_thread_ns;
+};
+struct sim_kernel_cost sim_model_kernel(const char *name);
 uint64_t sim_model_copy_ns(uint32_t copy_kind, uint32_t memory, uint64_t bytes);
 uint64_t sim_model_memset_ns(uint64_t bytes);
 /* What of the time that a copy takes is spent on `bytes` alone, without the fixed part. */

@@ -108,7 +108,7 @@ static int copy2d(const struct sim_driver *drv, void *target, size_t target_pitc
     if (width > target_pitch || width > source_pitch) {
         return 12; /* cudaErrorInvalidPitchValue */
     }
-    const struct sim_memcpy2d c = {
+    const CUDA_MEMCPY2D c = {
         .srcMemoryType = memory_type(kind, 0), .srcHost = source, .srcDevice = dev(source), .srcPitch = source_pitch,
         .dstMemoryType = memory_type(kind, 1), .dstHost = target, .dstDevice = dev(target), .dstPitch = target_pitch,
         .WidthInBytes = width, .Height = height,
@@ -139,7 +139,7 @@ static int copy3d(const struct sim_driver *drv, const struct sim_memcpy3d_parms 
     if (p->srcArray || p->dstArray) {
         return SIM_NOT_SUPPORTED;
     }
-    const struct sim_memcpy3d c = {
+    const CUDA_MEMCPY3D c = {
         .srcXInBytes = p->srcPos[0], .srcY = p->srcPos[1], .srcZ = p->srcPos[2],
         .srcMemoryType = memory_type(p->kind, 0), .srcHost = p->srcPtr.ptr, .srcDevice = dev(p->srcPtr.ptr),
         .srcPitch = p->srcPtr.pitch, .srcHeight = p->srcPtr.ysize,

@@ -106,7 +106,7 @@ SIM_API_SZ(SIM_CONTEXT, cudaLaunchKernelExC, _ptsz, (config, function, args), co
     if (result != SIM_SUCCESS) {
         return result;
     }
-    struct sim_driver_launch_config c = {
+    CUlaunchConfig c = {
         config->gridDim.x,  config->gridDim.y,  config->gridDim.z,
         config->blockDim.x, config->blockDim.y, config->blockDim.z,
         (unsigned)config->dynamicSmemBytes, config->stream, config->attrs, config->numAttrs,

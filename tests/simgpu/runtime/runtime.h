@@ -7,6 +7,7 @@
 #ifndef SIMGPU_RUNTIME_H
 #define SIMGPU_RUNTIME_H
 
+#include "../driver/cuda_min.h" /* CUlaunchConfig, CUDA_MEMCPY2D, CUDA_MEMCPY3D */
 #include "types.h"
 
 /* Streams as the application gives them; sim_driver[1] holds the per-thread-default-stream variants. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The public structures of the CUDA 13.0 runtime and driver API that this libcudart fills or reads, declared
- * here so that no toolkit is needed to build it. tests/unit/simrt/check_headers.c compares every layout with
- * the toolkit's headers where there is one.
+ * The public structures of the CUDA 13.0 runtime API that this libcudart fills or reads, declared here so
+ * that no toolkit is needed to build it. tests/unit/simrt/check_headers.c compares every layout with the
+ * toolkit's headers where there is one.
  */
 #ifndef SIMGPU_RUNTIME_TYPES_H
 #define SIMGPU_RUNTIME_TYPES_H
@@ -94,50 +94,13 @@ struct sim_func_attributes {
     int requiredClusterDepth, clusterSchedulingPolicyPreference, nonPortableClusterSizeAllowed, reserved[16];
 };
 
-/* cudaLaunchConfig_t and CUlaunchConfig; the attribute lists have one layout in both APIs. */
+/* cudaLaunchConfig_t; its attribute list has the layout of CUlaunchConfig's. */
 struct sim_launch_config {
     struct sim_dim3 gridDim, blockDim;
     size_t dynamicSmemBytes;
     void *stream;
     void *attrs;
     unsigned numAttrs;
-};
-
-struct sim_driver_launch_config {
-    unsigned gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes;
-    void *hStream;
-    void *attrs;
-    unsigned numAttrs;
-};
-
-/* CUDA_MEMCPY2D */
-struct sim_memcpy2d {
-    size_t srcXInBytes, srcY;
-    int srcMemoryType;
-    const void *srcHost;
-    uint64_t srcDevice;
-    void *srcArray;
-    size_t srcPitch, dstXInBytes, dstY;
-    int dstMemoryType;
-    void *dstHost;
-    uint64_t dstDevice;
-    void *dstArray;
-    size_t dstPitch, WidthInBytes, Height;
-};
-
-/* CUDA_MEMCPY3D */
-struct sim_memcpy3d {
-    size_t srcXInBytes, srcY, srcZ, srcLOD;
-    int srcMemoryType;
-    const void *srcHost;
-    uint64_t srcDevice;
-    void *srcArray, *reserved0;
-    size_t srcPitch, srcHeight, dstXInBytes, dstY, dstZ, dstLOD;
-    int dstMemoryType;
-    void *dstHost;
-    uint64_t dstDevice;
-    void *dstArray, *reserved1;
-    size_t dstPitch, dstHeight, WidthInBytes, Height, Depth;
 };
 
 struct sim_pitched_ptr {

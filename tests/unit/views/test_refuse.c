@@ -127,10 +127,8 @@ static void test_output_folder_must_be_writable(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_setting_has_its_check),
-        cmocka_unit_test(test_environment_is_searched_for_typos),
-        cmocka_unit_test(test_map_mistakes_have_a_place),
-        cmocka_unit_test(test_map_parts_are_joined),
+        cmocka_unit_test(test_every_setting_has_its_check),    cmocka_unit_test(test_environment_is_searched_for_typos),
+        cmocka_unit_test(test_map_mistakes_have_a_place),      cmocka_unit_test(test_map_parts_are_joined),
         cmocka_unit_test(test_output_folder_must_be_writable),
     };
 

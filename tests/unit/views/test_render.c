@@ -48,19 +48,27 @@ static void test_printable_escapes_what_steers_a_terminal(void **state)
     check_printable("plain", 5, 0, "plain");
     check_printable("\033[2Jx", 5, 0, "\\x1b[2Jx");
     check_printable("a\nb\tc\r", 6, 0, "a\\x0ab\\x09c\\x0d");
-    check_printable("\xc2\x9b" "31m", 5, 0, "\\u{9b}31m");
-    check_printable("\xe2\x80\xae" "abc", 6, 0, "\\u{202e}abc");
+    check_printable("\xc2\x9b"
+                    "31m",
+                    5, 0, "\\u{9b}31m");
+    check_printable("\xe2\x80\xae"
+                    "abc",
+                    6, 0, "\\u{202e}abc");
     check_printable("\x00z", 2, 0, "\\x00z");
-    check_printable("gr\xc3\xb6\xc3\x9f" "e \xe6\x97\xa5", 11, 0, "gr\xc3\xb6\xc3\x9f" "e \xe6\x97\xa5");
+    check_printable("gr\xc3\xb6\xc3\x9f"
+                    "e \xe6\x97\xa5",
+                    11, 0,
+                    "gr\xc3\xb6\xc3\x9f"
+                    "e \xe6\x97\xa5");
 }
 
 static void test_printable_marks_broken_utf8(void **state)
 {
     check_printable("\xff\xfe", 2, 0, "\\xff\\xfe");
-    check_printable("\xc0\xaf", 2, 0, "\\xc0\\xaf");             /* overlong */
-    check_printable("\xed\xa0\x80", 3, 0, "\\xed\\xa0\\x80");     /* surrogate */
+    check_printable("\xc0\xaf", 2, 0, "\\xc0\\xaf");          /* overlong */
+    check_printable("\xed\xa0\x80", 3, 0, "\\xed\\xa0\\x80"); /* surrogate */
     check_printable("\xf5\x80\x80\x80", 4, 0, "\\xf5\\x80\\x80\\x80");
-    check_printable("\xe6\x97", 2, 0, "\\xe6\\x97");             /* cut */
+    check_printable("\xe6\x97", 2, 0, "\\xe6\\x97"); /* cut */
 }
 
 static void test_printable_cuts_to_columns(void **state)
@@ -99,7 +107,9 @@ static void test_json_texts_survive_a_parser(void **state)
     check_json_text("\n\t\r\x01\x7f", 5, "\n\t\r\x01\x7f");
     check_json_text("\xc2\x9b\xe2\x80\xa8\xe2\x80\xae", 8, "\xc2\x9b\xe2\x80\xa8\xe2\x80\xae");
     check_json_text("\xf3\xa0\x80\x81", 4, "\xf3\xa0\x80\x81"); /* a tag character, as a surrogate pair */
-    check_json_text("\xff" "ok\xed\xa0\x80", 6, "\xef\xbf\xbdok\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd");
+    check_json_text("\xff"
+                    "ok\xed\xa0\x80",
+                    6, "\xef\xbf\xbdok\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd");
     check_json_text("gr\xc3\xb6\xc3\x9f", 6, "gr\xc3\xb6\xc3\x9f");
 }
 
@@ -152,8 +162,9 @@ static void test_json_structure(void **state)
     st_json_end(&json);
     st_json_end(&json);
     sink_close(&sink);
-    assert_string_equal(sink.text, "{\n  \"least\": -9223372036854775808,\n  \"spread\": 0.012345,\n  \"nothing\": null,\n"
-                                   "  \"also\": null,\n  \"list\": [true, {}]\n}\n");
+    assert_string_equal(sink.text,
+                        "{\n  \"least\": -9223372036854775808,\n  \"spread\": 0.012345,\n  \"nothing\": null,\n"
+                        "  \"also\": null,\n  \"list\": [true, {}]\n}\n");
     free(sink.text);
 }
 

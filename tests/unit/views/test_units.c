@@ -102,14 +102,10 @@ static void test_unit_names(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_unit_follows_the_largest_value),
-        cmocka_unit_test(test_unit_can_be_chosen),
-        cmocka_unit_test(test_extremes_do_not_overflow),
-        cmocka_unit_test(test_nothing_rounds_to_minus_zero),
-        cmocka_unit_test(test_single_time_carries_its_unit),
-        cmocka_unit_test(test_bytes_use_decimal_prefixes),
-        cmocka_unit_test(test_counts_are_read_strictly),
-        cmocka_unit_test(test_unit_names),
+        cmocka_unit_test(test_unit_follows_the_largest_value), cmocka_unit_test(test_unit_can_be_chosen),
+        cmocka_unit_test(test_extremes_do_not_overflow),       cmocka_unit_test(test_nothing_rounds_to_minus_zero),
+        cmocka_unit_test(test_single_time_carries_its_unit),   cmocka_unit_test(test_bytes_use_decimal_prefixes),
+        cmocka_unit_test(test_counts_are_read_strictly),       cmocka_unit_test(test_unit_names),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

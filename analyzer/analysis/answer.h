@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Inside of st_report_build(): the report being filled, and the parts that fill it. One thread. */
+#ifndef ST_ANALYSIS_ANSWER_H
+#define ST_ANALYSIS_ANSWER_H
+
+#include "analyzer/model/arena.h"
+#include "analyzer/model/view.h"
+#include "report.h"
+
+struct st_answer {
+    const struct st_model *model;
+    const struct st_report_options *options;
+    struct st_report *report;
+    struct st_arena *arena; /* the report's */
+    enum st_phase *phases;  /* by request index */
+    const char **shapes;    /* by request index */
+    bool *selected;         /* by request index: the lists cover it */
+};
+
+static inline struct st_figure st_known(int64_t value)
+{
+    return (struct st_figure){value, true};
+}
+
+/* Append one line to the report's notes (once, if it is already there). The text is copied. */
+bool st_answer_note(struct st_answer *answer, const char *text);
+
+/* Each fills its part of the report; false: out of memory. */
+bool st_answer_facts(struct st_answer *answer);     /* traces, devices, capabilities, manifest, unmatched rules */
+bool st_answer_requests(struct st_answer *answer);  /* requests, outside, gaps */
+bool st_answer_syncs(struct st_answer *answer);
+bool st_answer_kernels(struct st_answer *answer);
+bool st_answer_transfers(struct st_answer *answer);
+bool st_answer_errors(struct st_answer *answer);
+
+/* Shapes and phases of all requests, and report->rounds. */
+enum st_status st_answer_rounds(struct st_answer *answer, struct st_err *err);
+
+/* What options->request means: answer->selected. ST_USAGE: no such request. */
+enum st_status st_answer_select(struct st_answer *answer, struct st_err *err);
+
+#endif

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What happens when a thunk is entered and left. Argument and return vector registers of an unknown
+ * function are live here: this file is compiled for general registers only and calls no libc on the
+ * recorded path. Plain C is allowed around CUDA calls that are not recorded in one stroke (first call,
+ * look-ups, names): no CUDA function has vector arguments or results.
+ *
+ * Budget: a recorded call costs at most 1.6 times its two clock readings (tests/bench).
+ *
+ * The shadow stack (struct st_call_frame) says what is open on this thread. Live entries have strictly
+ * falling stack pointers, so one at or below the current pointer was left by longjmp: it is closed late.
+ * An exception closes entries on its way (st_watch_personality).
+ */
+#include "watch_private.h"
+
+#include "preload/record/record.h"
+#include "preload/record/syscall.h"
+
+enum {
+    FRAME_IN_LOOKUP = 1 << 15, /* st_call_frame.flags: inside a pointer look-up; never in a trace */
+    UNWIND_CLEANUP_PHASE = 2,  /* _UA_CLEANUP_PHASE */
+    UNWIND_CONTINUE = 8,       /* _URC_CONTINUE_UNWIND */
+    NO_SUCH_HOW = 99,
+};
+#define MAIN_STACK_SPAN (64ul << 20) /* an address so far below the top is certainly on the main stack */
+
+#define LIKELY(x) __builtin_expect(!!(x), 1)
+#define UNLIKELY(x) __builtin_expect(!!(x), 0)
+
+static inline uintptr_t stack_pointer(const uint64_t *frame)
+{
+    return (uintptr_t)&frame[ST_CALL_FRAME_STACK];
+}
+
+static void count_nested(struct st_thread *thread)
+{
+    uint64_t nested = atomic_load_explicit(&thread->ring->nested, memory_order_relaxed);
+    atomic_store_explicit(&thread->ring->nested, nested + 1, memory_order_relaxed); /* one writer */
+}
+
+/* ---- the shadow stack -------------------------------------------------------------------------- */
+
+static void close_last(struct st_thread *thread, enum st_span_end how)
+{
+    const struct st_call_frame *frame = &thread->frames[--thread->frame_count];
+    const struct st_watch_target *target = frame->target;
+    thread->runtime_depth = frame->runtime_depth;
+    thread->driver_depth = frame->driver_depth;
+    if (target->kind == ST_TARGET_STAGE) {
+        st_watch.hooks.stage_leave(frame->begin_ticks, how);
+    }
+}
+
+static void __attribute__((noinline)) close_abandoned(struct st_thread *thread, uintptr_t live)
+{
+    while (thread->frame_count && thread->frames[thread->frame_count - 1].stack < live) {
+        close_last(thread, ST_END_ABANDONED);
+        st_watch_count(&st_watch.abandoned);
+    }
+}
+
+/* Room for an entry at `stack`, with what was left by longjmp closed; NULL: too deep. */
+static inline struct st_call_frame *open_frame(struct st_thread *thread, uintptr_t stack)
+{
+    if (LIKELY(thread->frame_count)) {
+        if (UNLIKELY(thread->frames[thread->frame_count - 1].stack <= stack)) {
+            close_abandoned(thread, stack + 1);
+        }
+    }
+    if (UNLIKELY(thread->frame_count == ST_MAX_FRAMES)) {
+        st_watch_count(&st_watch.too_deep);
+        return NULL;
+    }
+    return &thread->frames[thread->frame_count];
+}
+
+/* The entry made at `stack`, now the last one; NULL: it is not there (a forked child, closed by an exception). */
+static inline struct st_call_frame *returning_frame(struct st_thread *thread, uintptr_t stack)
+{
+    if (UNLIKELY(!thread || !thread->frame_count)) {
+        return NULL;
+    }
+    if (UNLIKELY(thread->frames[thread->frame_count - 1].stack != stack)) {
+        close_abandoned(thread, stack);
+        if (!thread->frame_count || thread->frames[thread->frame_count - 1].stack != stack) {
+            return NULL;
+        }
+    }
+    return &thread->frames[thread->frame_count - 1];
+}
+
+/* ---- calls ------------------------------------------------------------------------------------- */
+
+/* Nothing was recorded so far. False: nothing shall be recorded of this call either. */
+static bool __attribute__((noinline)) first_call(const struct st_watch_target *target, const uint64_t *frame)
+{
+    if (target->row->quiet) {
+        uint64_t key;
+        const char *text;
+        st_call_name(target->row, frame, 0, &key, &text);
+        return false;
+    }
+    if (!atomic_exchange_explicit(&st_watch.is_first_done, true, memory_order_acq_rel)) {
+        st_watch_scan();
+        if (st_watch.hooks.on_first_call) {
+            st_watch.hooks.on_first_call();
+        }
+    }
+    return true;
+}
+
+/* The outermost runtime call in progress learns that a driver call was seen inside. */
+static void mark_runtime_call(struct st_thread *thread)
+{
+    for (uint32_t i = thread->frame_count; i-- > 0;) {
+        struct st_call_frame *frame = &thread->frames[i];
+        const struct st_watch_target *target = frame->target;
+        if (target->kind == ST_TARGET_CALL && target->row->layer == ST_LAYER_RUNTIME && frame->runtime_depth == 0) {
+            frame->flags |= ST_CALL_HAS_INNER;
+            return;
+        }
+    }
+}
+
+static inline int64_t enter_call(const struct st_watch_target *target, const uint64_t *words)
+{
+    if (UNLIKELY(st_suppress)) {
+        return ST_WATCH_JUMP;
+    }
+    if (UNLIKELY(!atomic_load_explicit(&st_watch.is_first_done, memory_order_relaxed)) && !first_call(target, words)) {
+        return ST_WATCH_JUMP;
+    }
+    struct st_thread *thread = st_thread_self();
+    if (UNLIKELY(!thread)) {
+        return ST_WATCH_JUMP;
+    }
+    const struct st_call_row *row = target->row;
+    bool is_driver = row->layer == ST_LAYER_DRIVER;
+    struct st_call_frame *frame = open_frame(thread, stack_pointer(words));
+    bool is_nested = (is_driver ? thread->driver_depth : thread->runtime_depth) != 0;
+    if (UNLIKELY(!frame || is_nested)) {
+        count_nested(thread);
+        if (!frame || !target->comes_back) {
+            return ST_WATCH_JUMP;
+        }
+    }
+    uint16_t flags = frame > thread->frames ? frame[-1].flags & FRAME_IN_LOOKUP : 0;
+    if (is_driver && thread->runtime_depth) {
+        flags |= ST_CALL_INNER;
+        if (row->class_id != ST_CLASS_LOOKUP) {
+            mark_runtime_call(thread);
+        }
+    }
+    frame->target = target;
+    frame->stack = stack_pointer(words);
+    frame->span = thread->span;
+    frame->runtime_depth = thread->runtime_depth;
+    frame->driver_depth = thread->driver_depth;
+    frame->flags = row->class_id == ST_CLASS_LOOKUP ? flags | FRAME_IN_LOOKUP : flags;
+    thread->frame_count++;
+    thread->driver_depth += is_driver;
+    thread->runtime_depth += !is_driver;
+    if (row->class_id == ST_CLASS_SYNC) {
+        frame->cpu_ns = st_sys_thread_cpu_ns();
+    }
+    frame->begin_ticks = st_ticks();
+    return target->stack_words;
+}
+
+/* What a call means beyond its record. `frame` is the call's own entry, already popped. */
+static void __attribute__((noinline)) after_special_call(struct st_thread *thread, const struct st_watch_target *target,
+                                                         const uint64_t *words, int result, bool is_inner_lookup)
+{
+    const struct st_call_row *row = target->row;
+    if (row->pointer) {
+        st_watch_after_lookup(target, words, result, is_inner_lookup);
+    }
+    if (row->names) {
+        uint64_t key;
+        const char *text;
+        if (st_call_name(row, words, result, &key, &text)) {
+            st_emit_name(thread, row->names, key, text);
+        }
+    }
+    if (row->mark) {
+        st_emit_mark(thread, row->mark, 0, 0);
+    }
+    if (row->init && result == 0 && !atomic_exchange_explicit(&st_watch.is_init_told, true, memory_order_acq_rel) &&
+        st_watch.hooks.on_init) {
+        st_watch.hooks.on_init();
+    }
+}
+
+static inline void leave_call(const struct st_watch_target *target, const uint64_t *words, uint64_t value)
+{
+    uint64_t end_ticks = st_ticks();
+    struct st_thread *thread = st_thread_current;
+    struct st_call_frame *frame = returning_frame(thread, stack_pointer(words));
+    if (UNLIKELY(!frame)) {
+        return;
+    }
+    const struct st_call_row *row = target->row;
+    thread->frame_count--; /* the entry stays readable until something else is entered */
+    thread->runtime_depth = frame->runtime_depth;
+    thread->driver_depth = frame->driver_depth;
+    int result = row->no_result ? 0 : (int)value;
+    bool is_inner_lookup = frame > thread->frames && (frame[-1].flags & FRAME_IN_LOOKUP);
+    bool is_outermost = (row->layer == ST_LAYER_DRIVER ? frame->driver_depth : frame->runtime_depth) == 0;
+    if (LIKELY(is_outermost)) {
+        struct st_call_note note = {.flags = frame->flags & (uint16_t)~FRAME_IN_LOOKUP};
+        st_call_decode(row, words, result, &note);
+        if (row->class_id == ST_CLASS_SYNC) {
+            note.d = st_sys_thread_cpu_ns() - frame->cpu_ns;
+        }
+        st_emit_call(thread, target->call, frame->begin_ticks, end_ticks, frame->span, result, &note);
+    }
+    if (UNLIKELY(target->comes_back || row->mark)) {
+        after_special_call(thread, target, words, result, is_inner_lookup);
+    }
+}
+
+/* ---- stages ------------------------------------------------------------------------------------ */
+
+/* Does reading at this page start fault? rt_sigprocmask reads its set before it refuses a wrong `how`. */
+static bool is_readable(uintptr_t page)
+{
+    enum { EFAULT_RESULT = -14 };
+    return st_syscall6(SYS_rt_sigprocmask, NO_SUCH_HOW, (long)page, 0, 8, 0, 0) != EFAULT_RESULT;
+}
+
+/* How many of the wanted words above `stack` exist: a thread's first frames lie close to its stack's end. */
+static int64_t readable_words(uintptr_t stack, uint32_t wanted)
+{
+    uintptr_t end = stack + 8ul * wanted, top = st_watch.main_stack_top;
+    if (stack < top && top - stack < MAIN_STACK_SPAN) {
+        return end <= top ? wanted : (int64_t)((top - stack) / 8);
+    }
+    for (uintptr_t page = (stack | (ST_PAGE_BYTES - 1)) + 1; page < end; page += ST_PAGE_BYTES) {
+        if (!is_readable(page)) {
+            return (int64_t)((page - stack) / 8);
+        }
+    }
+    return wanted;
+}
+
+static int64_t __attribute__((noinline)) enter_stage(const struct st_watch_target *target, const uint64_t *words)
+{
+    uintptr_t stack = stack_pointer(words);
+    struct st_thread *thread = st_thread_current;
+    if (st_suppress || !st_watch.hooks.stage_enter || !st_watch.hooks.stage_leave ||
+        (thread && !open_frame(thread, stack))) {
+        return ST_WATCH_JUMP;
+    }
+    uint64_t token = st_watch.hooks.stage_enter(target->rule, target->symbol);
+    if (token == ST_WATCH_BYPASS) {
+        return ST_WATCH_JUMP;
+    }
+    thread = st_thread_self();
+    struct st_call_frame *frame = thread ? open_frame(thread, stack) : NULL;
+    if (!frame) {
+        st_watch.hooks.stage_leave(token, ST_END_RETURN);
+        return ST_WATCH_JUMP;
+    }
+    frame->target = target;
+    frame->stack = stack;
+    frame->begin_ticks = token;
+    frame->span = thread->span;
+    frame->flags = 0;
+    frame->runtime_depth = thread->runtime_depth;
+    frame->driver_depth = thread->driver_depth;
+    thread->frame_count++;
+    return readable_words(stack, target->stack_words);
+}
+
+static void __attribute__((noinline)) leave_stage(const uint64_t *words)
+{
+    struct st_thread *thread = st_thread_current;
+    if (returning_frame(thread, stack_pointer(words))) {
+        close_last(thread, ST_END_RETURN);
+    }
+}
+
+/* ---- called by the thunk ------------------------------------------------------------------------ */
+
+int64_t st_watch_enter(struct st_watch_target *target, const uint64_t *frame)
+{
+    return LIKELY(target->kind == ST_TARGET_CALL) ? enter_call(target, frame) : enter_stage(target, frame);
+}
+
+void st_watch_leave(struct st_watch_target *target, const uint64_t *frame, uint64_t result)
+{
+    if (LIKELY(target->kind == ST_TARGET_CALL)) {
+        leave_call(target, frame, result);
+    } else {
+        leave_stage(frame);
+    }
+}
+
+/* Phase 2 of unwinding passes each thunk's frame once, innermost first: close its entry and let it go on.
+ * No landing pad, and no symbol of the unwinder is needed. */
+int st_watch_personality(int version, int actions, uint64_t exception_class, void *exception, void *context)
+{
+    struct st_thread *thread = st_thread_current;
+    if ((actions & UNWIND_CLEANUP_PHASE) && thread && thread->frame_count) {
+        close_last(thread, ST_END_THROWN);
+        st_watch_count(&st_watch.thrown);
+    }
+    return UNWIND_CONTINUE;
+}

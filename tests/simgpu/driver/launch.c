@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Kernel launches: checks, the host cost of the call, and a copy of the arguments for the kernel's host function. */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "call.h"
+#include "clock.h"
+#include "context.h"
+#include "driver_gen.h"
+#include "effects.h"
+#include "engine.h"
+#include "faults.h"
+#include "model.h"
+#include "module.h"
+
+struct launch {
+    struct sim_function *function;
+    unsigned grid[3], block[3], shared_bytes;
+    CUstream stream;
+    void **params, **extra;
+};
+
+static bool dimensions_valid(const struct launch *launch)
+{
+    uint64_t threads = (uint64_t)launch->block[0] * launch->block[1] * launch->block[2];
+
+    for (int i = 0; i < 3; i++) {
+        if (launch->grid[i] == 0 || launch->block[i] == 0 || launch->block[i] > 1024) {
+            return false;
+        }
+    }
+    return threads <= 1024 && launch->block[2] <= 64 && launch->grid[0] <= 2147483647u && launch->grid[1] <= 65535 &&
+           launch->grid[2] <= 65535 && launch->shared_bytes <= 166912;
+}
+
+/* launch-fail and abort: what the N-th launch of the process does. */
+static CUresult planned_fault(struct sim_context *context)
+{
+    static _Atomic long launches;
+    long count = atomic_fetch_add(&launches, 1) + 1;
+
+    if (count == simgpu_fault("abort")) {
+        abort();
+    }
+    if (count == simgpu_fault("launch-fail")) {
+        atomic_store(&context->error, CUDA_ERROR_LAUNCH_FAILED);
+        return CUDA_ERROR_LAUNCH_FAILED;
+    }
+    return CUDA_SUCCESS;
+}
+
+/* ---- arguments --------------------------------------------------------------------------------------------------- */
+
+/* The argument buffer of CU_LAUNCH_PARAM_BUFFER_POINTER, or NULL. */
+static const char *extra_buffer(void **extra, size_t *bytes)
+{
+    const char *buffer = NULL;
+
+    *bytes = 0;
+    for (; extra != NULL && (uintptr_t)extra[0] != 0; extra += 2) {
+        if ((uintptr_t)extra[0] == CU_LAUNCH_PARAM_BUFFER_POINTER_AS_INT) {
+            buffer = extra[1];
+        } else if ((uintptr_t)extra[0] == CU_LAUNCH_PARAM_BUFFER_SIZE_AS_INT) {
+            *bytes = *(size_t *)extra[1];
+        } else {
+            return NULL;
+        }
+    }
+    return buffer;
+}
+
+/* A host function is called with what the plug-in says it takes; a PTX that says otherwise is a mistake. */
+static bool signature_agrees(const struct sim_function *function)
+{
+    const struct simgpu_kernel *host = function->host;
+    const struct sim_ptx_entry *entry = function->entry;
+    bool agrees = host->param_count <= SIMGPU_KERNEL_PARAMS_MAX;
+
+    if (entry != NULL) {
+        agrees = agrees && entry->param_count == host->param_count &&
+                 memcmp(entry->sizes, host->param_sizes, host->param_count * sizeof(entry->sizes[0])) == 0;
+    }
+    if (!agrees) {
+        fprintf(stderr, "simgpu: kernel %s: the plug-in's parameters are not those of the PTX\n", function->name);
+    }
+    return agrees;
+}
+
+static unsigned align_up(unsigned offset, unsigned bytes)
+{
+    unsigned align = bytes >= 8 ? 8 : bytes >= 4 ? 4 : bytes >= 2 ? 2 : 1;
+
+    return (offset + align - 1) & ~(align - 1);
+}
+
+/* One allocation: the pointers, then the bytes. NULL with *result set when the call is wrong. */
+static void **copy_arguments(const struct launch *launch, CUresult *result)
+{
+    const struct simgpu_kernel *host = launch->function->host;
+    const struct sim_ptx_entry *entry = launch->function->entry;
+    size_t buffer_bytes, total = 0;
+    const char *buffer = extra_buffer(launch->extra, &buffer_bytes);
+    unsigned offset = 0, in_buffer = 0;
+    void **copied;
+    char *bytes;
+
+    *result = CUDA_ERROR_INVALID_VALUE;
+    if (!signature_agrees(launch->function) || (host->param_count > 0 && launch->params == NULL && buffer == NULL)) {
+        return NULL;
+    }
+    for (unsigned i = 0; i < host->param_count; i++) {
+        total += host->param_sizes[i] + 8;
+    }
+    copied = malloc(SIMGPU_KERNEL_PARAMS_MAX * sizeof(void *) + total);
+    if (copied == NULL) {
+        *result = CUDA_ERROR_OUT_OF_MEMORY;
+        return NULL;
+    }
+    bytes = (char *)(copied + SIMGPU_KERNEL_PARAMS_MAX);
+    for (unsigned i = 0; i < host->param_count; i++) {
+        unsigned size = host->param_sizes[i];
+
+        offset = align_up(offset, size);
+        in_buffer = entry != NULL ? entry->offsets[i] : align_up(in_buffer, size);
+        copied[i] = bytes + offset;
+        if (launch->params != NULL) {
+            memcpy(copied[i], launch->params[i], size);
+        } else if (in_buffer + size <= buffer_bytes) {
+            memcpy(copied[i], buffer + in_buffer, size);
+        } else {
+            free(copied);
+            return NULL;
+        }
+        offset += size;
+        in_buffer += size;
+    }
+    *result = CUDA_SUCCESS;
+    return copied;
+}
+
+/* ---- launching --------------------------------------------------------------------------------------------------- */
+
+static bool launches_block(void)
+{
+    static _Atomic int known = -1;
+
+    if (known < 0) {
+        const char *value = getenv("CUDA_LAUNCH_BLOCKING");
+
+        known = value != NULL && strcmp(value, "1") == 0;
+    }
+    return known == 1;
+}
+
+/* The time that the call itself costs the host, counted from its entry. */
+static void spend_host_time(struct sim_function *function)
+{
+    uint64_t until_ns = sim_self()->call_start_ns + sim_model.launch_ns;
+
+    if (!atomic_exchange(&function->loaded, true)) {
+        until_ns += sim_model.first_launch_ns;
+    }
+    if (until_ns > sim_self()->call_start_ns) {
+        sim_sleep_until(until_ns);
+    }
+}
+
+static CUresult launch_kernel(const struct launch *launch)
+{
+    struct sim_function *function = launch->function;
+    struct sim_stream *stream = sim_stream_find(launch->stream);
+    CUresult result = CUDA_SUCCESS;
+    uint64_t threads = 1;
+    void **arguments = NULL;
+    struct sim_op *op;
+
+    if (function == NULL || stream == NULL) {
+        return CUDA_ERROR_INVALID_HANDLE;
+    }
+    if (!dimensions_valid(launch) || (launch->params != NULL && launch->extra != NULL)) {
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    if (function->host != NULL) {
+        arguments = copy_arguments(launch, &result);
+    }
+    if (result == CUDA_SUCCESS) {
+        result = planned_fault(stream->context);
+    }
+    op = result == CUDA_SUCCESS ? sim_op_create(SIM_OP_KERNEL, stream) : NULL;
+    if (op == NULL) {
+        free(arguments);
+        return result != CUDA_SUCCESS ? result : CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    spend_host_time(function);
+    for (int i = 0; i < 3; i++) {
+        threads *= (uint64_t)launch->grid[i] * launch->block[i];
+        op->record.grid[i] = launch->grid[i];
+        op->record.block[i] = launch->block[i];
+    }
+    op->record.name = function->name;
+    op->record.shared_bytes = launch->shared_bytes;
+    op->record.is_async = 1;
+    op->duration_ns = (uint64_t)(function->cost.fixed_ns + function->cost.per_thread_ns * (double)threads + 0.5);
+    if (function->host != NULL) {
+        op->effect = sim_effect_kernel;
+        op->u.kernel = (struct sim_kernel_run){function->host->fn, arguments};
+    }
+    sim_enqueue(op, NULL);
+    if (launches_block()) {
+        sim_wait_op(op);
+    }
+    sim_op_release(op);
+    return CUDA_SUCCESS;
+}
+
+CUresult sim_cuLaunchKernel(CUfunction function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+                            unsigned bz, unsigned shared_bytes, CUstream stream, void **params, void **extra)
+{
+    struct launch launch = {sim_function_check(function), {gx, gy, gz}, {bx, by, bz}, shared_bytes, stream, params,
+                            extra};
+
+    return launch_kernel(&launch);
+}
+
+CUresult sim_cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, void **params, void **extra,
+                              CUstream default_stream)
+{
+    struct launch launch;
+
+    if (config == NULL) {
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    launch = (struct launch){
+        sim_function_check(function), {config->gridDimX, config->gridDimY, config->gridDimZ},
+        {config->blockDimX, config->blockDimY, config->blockDimZ}, config->sharedMemBytes,
+        config->hStream != NULL ? config->hStream : default_stream, params, extra,
+    };
+    return launch_kernel(&launch);
+}
+
+CUresult sim_cuLaunchCooperativeKernel(CUfunction function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
+                                       unsigned by, unsigned bz, unsigned shared_bytes, CUstream stream, void **params)
+{
+    return sim_cuLaunchKernel(function, gx, gy, gz, bx, by, bz, shared_bytes, stream, params, NULL);
+}
