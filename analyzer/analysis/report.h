@@ -2,8 +2,8 @@
 /*
  * The whole answer as plain C data: it mirrors the JSON document `stagetap.report/1` key by key, so that a
  * renderer never computes. Durations and instants are nanoseconds, instants count from the start of the
- * trace (CLOCK_MONOTONIC monotonic_start_ns). Everything in a report, texts included, belongs to it and
- * lives until st_report_finish(). One thread.
+ * trace (CLOCK_MONOTONIC monotonic_start_ns). Everything in a report, texts included, belongs to it and lives
+ * until st_report_finish(); the model may go before. One thread.
  *
  * Null and zero: a figure or list with known == false was not collected (JSON null, screen "–"); a known
  * zero was measured to be zero; a known empty list means measured and none.
@@ -270,7 +270,8 @@ struct st_report {
     struct st_name_list notes;
     struct st_name_list not_collected; /* for the screen's last line: "device time (no CUPTI)", "file I/O (off)" */
 
-    struct st_arena *arena; /* owns all of the above */
+    struct st_arena *arena;       /* owns all of the above … */
+    struct st_arena *model_texts; /* … but for names, which it shares with the model */
 };
 
 struct st_report_options {

@@ -274,26 +274,30 @@ static bool list_loads(struct st_answer *answer)
     return rounds->load_ns != NULL;
 }
 
-/* The shape that most steady requests have; ties: the later one. */
-static uint64_t main_shape(const struct st_answer *answer, const uint64_t *hashes, bool *ret_several)
+/* The shape that most steady requests have. False: out of memory. */
+static bool main_shape(const struct st_answer *answer, const uint64_t *hashes, uint64_t *ret_shape, bool *ret_several)
 {
-    uint64_t best = 0;
-    size_t best_count = 0;
+    int64_t *steady = malloc((answer->model->request_count + 1) * sizeof(*steady));
+    size_t count = 0, best_run = 0, run = 0;
+    if (!steady) {
+        return false;
+    }
     for (size_t i = 0; i < answer->model->request_count; i++) {
-        size_t count = 0;
-        if (answer->phases[i] != ST_PHASE_STEADY || (best_count > 0 && hashes[i] == best)) {
-            continue;
-        }
-        for (size_t k = 0; k < answer->model->request_count; k++) {
-            count += answer->phases[k] == ST_PHASE_STEADY && hashes[k] == hashes[i];
-        }
-        *ret_several = *ret_several || best_count > 0;
-        if (count >= best_count) {
-            best_count = count;
-            best = hashes[i];
+        if (answer->phases[i] == ST_PHASE_STEADY) {
+            steady[count++] = (int64_t)hashes[i];
         }
     }
-    return best;
+    st_sort(steady, count);
+    for (size_t i = 0; i < count; i++) {
+        run = i > 0 && steady[i] == steady[i - 1] ? run + 1 : 1;
+        *ret_several = *ret_several || steady[i] != steady[0];
+        if (run > best_run) {
+            best_run = run;
+            *ret_shape = (uint64_t)steady[i];
+        }
+    }
+    free(steady);
+    return true;
 }
 
 static bool sum_up(struct st_answer *answer, const uint64_t *hashes)
@@ -305,8 +309,12 @@ static bool sum_up(struct st_answer *answer, const uint64_t *hashes)
         return false;
     }
     int64_t *returns = walls + model->request_count, *devices = returns + model->request_count;
-    uint64_t shape = main_shape(answer, hashes, &rounds->several_shapes);
+    uint64_t shape = 0;
     size_t count = 0, device_count = 0;
+    if (!main_shape(answer, hashes, &shape, &rounds->several_shapes)) {
+        free(walls);
+        return false;
+    }
     for (size_t i = 0; i < model->request_count; i++) {
         const struct st_model_request *request = &model->requests[i];
         if (answer->phases[i] != ST_PHASE_STEADY || hashes[i] != shape) {

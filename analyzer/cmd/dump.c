@@ -220,7 +220,7 @@ static int run(int argc, char **argv)
     status = st_reader_find(dump.word, path, sizeof(path), &guessed, &err);
     if (status == ST_OK) status = st_reader_open(path, &reader, &err);
     if (status == ST_OK) {
-        print_header(&dump, path, st_reader_header(reader));
+        if (dump.table == NULL) print_header(&dump, path, st_reader_header(reader));
         status = st_reader_run(reader, dump_table, &dump, &err);
         if (status == ST_IO && ferror(stdout)) status = ST_OK; /* said once, by the check of the output */
         say_missing(path, st_reader_summary(reader));

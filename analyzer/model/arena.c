@@ -17,6 +17,7 @@ struct block {
 };
 struct st_arena {
     struct block *newest;
+    size_t more_owners;
     bool failed;
 };
 
@@ -25,8 +26,18 @@ struct st_arena *st_arena_create(void)
     return calloc(1, sizeof(struct st_arena));
 }
 
+struct st_arena *st_arena_share(struct st_arena *arena)
+{
+    arena->more_owners++;
+    return arena;
+}
+
 void st_arena_destroy(struct st_arena *arena)
 {
+    if (arena && arena->more_owners > 0) {
+        arena->more_owners--;
+        return;
+    }
     for (struct block *block = arena ? arena->newest : NULL; block;) {
         struct block *next = block->next;
         free(block);

@@ -12,6 +12,8 @@
 struct st_arena;
 
 struct st_arena *st_arena_create(void); /* NULL: out of memory */
+/* One more owner: the memory goes with the last st_arena_destroy(). Returns `arena`. */
+struct st_arena *st_arena_share(struct st_arena *arena);
 void st_arena_destroy(struct st_arena *arena); /* NULL is fine */
 
 /* Zeroed, aligned for any type. NULL: out of memory (and st_arena_failed() from then on). */

@@ -11,32 +11,32 @@
 
 #define FRAME_INDEX(n) ((n) < ST_CALL_REGISTER_WORDS ? (n) : (n) - ST_CALL_REGISTER_WORDS + ST_CALL_FRAME_STACK)
 #define PLACE(how, n) ((how) | FRAME_INDEX(n))
-#define W0 PLACE(PLACE_WORD, 0)
-#define W1 PLACE(PLACE_WORD, 1)
-#define W2 PLACE(PLACE_WORD, 2)
-#define W3 PLACE(PLACE_WORD, 3)
-#define W4 PLACE(PLACE_WORD, 4)
-#define W5 PLACE(PLACE_WORD, 5)
-#define W6 PLACE(PLACE_WORD, 6)
-#define W7 PLACE(PLACE_WORD, 7)
-#define W8 PLACE(PLACE_WORD, 8)
-#define W10 PLACE(PLACE_WORD, 10)
-#define W11 PLACE(PLACE_WORD, 11)
-#define W12 PLACE(PLACE_WORD, 12)
-#define I0 PLACE(PLACE_LOW32, 0)
-#define I1 PLACE(PLACE_LOW32, 1)
-#define I2 PLACE(PLACE_LOW32, 2)
-#define I3 PLACE(PLACE_LOW32, 3)
-#define I4 PLACE(PLACE_LOW32, 4)
-#define I5 PLACE(PLACE_LOW32, 5)
-#define I6 PLACE(PLACE_LOW32, 6)
-#define I7 PLACE(PLACE_LOW32, 7)
-#define I8 PLACE(PLACE_LOW32, 8)
-#define O0 PLACE(PLACE_POINTED64, 0)
-#define O1 PLACE(PLACE_POINTED64, 1)
-#define O3 PLACE(PLACE_POINTED64, 3)
-#define J0 PLACE(PLACE_POINTED32, 0)
-#define J1 PLACE(PLACE_POINTED32, 1)
+#define W0 PLACE(ST_PLACE_WORD, 0)
+#define W1 PLACE(ST_PLACE_WORD, 1)
+#define W2 PLACE(ST_PLACE_WORD, 2)
+#define W3 PLACE(ST_PLACE_WORD, 3)
+#define W4 PLACE(ST_PLACE_WORD, 4)
+#define W5 PLACE(ST_PLACE_WORD, 5)
+#define W6 PLACE(ST_PLACE_WORD, 6)
+#define W7 PLACE(ST_PLACE_WORD, 7)
+#define W8 PLACE(ST_PLACE_WORD, 8)
+#define W10 PLACE(ST_PLACE_WORD, 10)
+#define W11 PLACE(ST_PLACE_WORD, 11)
+#define W12 PLACE(ST_PLACE_WORD, 12)
+#define I0 PLACE(ST_PLACE_LOW32, 0)
+#define I1 PLACE(ST_PLACE_LOW32, 1)
+#define I2 PLACE(ST_PLACE_LOW32, 2)
+#define I3 PLACE(ST_PLACE_LOW32, 3)
+#define I4 PLACE(ST_PLACE_LOW32, 4)
+#define I5 PLACE(ST_PLACE_LOW32, 5)
+#define I6 PLACE(ST_PLACE_LOW32, 6)
+#define I7 PLACE(ST_PLACE_LOW32, 7)
+#define I8 PLACE(ST_PLACE_LOW32, 8)
+#define O0 PLACE(ST_PLACE_POINTED64, 0)
+#define O1 PLACE(ST_PLACE_POINTED64, 1)
+#define O3 PLACE(ST_PLACE_POINTED64, 3)
+#define J0 PLACE(ST_PLACE_POINTED32, 0)
+#define J1 PLACE(ST_PLACE_POINTED32, 1)
 
 #define A(place) .a = place,
 #define B(place) .b = place,
@@ -177,6 +177,6 @@ void st_call_asked(const struct st_call_row *row, const uint64_t *frame, const c
                    uint64_t *ret_flags)
 {
     *ret_symbol = (const char *)frame[0];
-    *ret_version = (int)place_value(row->asked_version, frame, false);
-    *ret_flags = place_value(row->asked_flags, frame, false);
+    *ret_version = (int)st_call_place(row->asked_version, frame, false);
+    *ret_flags = st_call_place(row->asked_flags, frame, false);
 }

@@ -13,6 +13,7 @@
 #define ST_CALLS_CALLS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "preload/record/record.h"
@@ -27,21 +28,50 @@ struct st_call_row {
     uint8_t direction; /* enum st_direction, where the name tells */
     uint8_t mark;      /* enum st_mark that the call stands for, or 0 */
     uint8_t names;     /* enum st_name_kind of the name that it tells, or 0 */
-    uint8_t blocks : 1;     /* may wait for the device by its contract */
-    uint8_t per_thread : 1; /* stream 0 means the per-thread default stream (_ptsz, _ptds) */
-    uint8_t quiet : 1;      /* does not make the process one that uses CUDA (registration at start) */
-    uint8_t pointer : 1;    /* *word 1 is a function pointer that it hands out */
-    uint8_t init : 1;       /* cuInit */
-    uint8_t no_result : 1;  /* returns nothing */
-    /* private to preload/calls: where the figures are */
-    uint8_t decoder, unit;
-    uint8_t a, b, c, d, c2, c3, kind, key, text, alias, asked_version, asked_flags;
+    uint8_t blocks : 1;    /* may wait for the device by its contract */
+    uint8_t quiet : 1;     /* does not make the process one that uses CUDA (registration at start) */
+    uint8_t pointer : 1;   /* *word 1 is a function pointer that it hands out */
+    uint8_t init : 1;      /* cuInit */
+    uint8_t no_result : 1; /* returns nothing */
+    /* private to preload/calls: where the figures are (place.h) */
+    uint8_t a, b, c, d;
+    uint8_t key, text, alias, asked_version, asked_flags;
+    /* what makes a row more than four places; st_call_decode() looks at these bytes as one word */
+    _Alignas(8) uint8_t decoder;
+    uint8_t unit, c2, c3, kind, per_thread;
+    uint8_t reserved[2];
 };
 
 #define ST_CALL_STACK_WORDS 16
 #define ST_CALL_REGISTER_WORDS 6
 #define ST_CALL_FRAME_RETURN 9 /* index of the return address in a frame */
 #define ST_CALL_FRAME_STACK 10 /* … of word 6 */
+
+_Static_assert(offsetof(struct st_call_row, reserved) + 2 - offsetof(struct st_call_row, decoder) == 8, "one word");
+
+/* An argument place: what to do with the word (high bits) and its index in the frame; 0 = not told. */
+enum {
+    ST_PLACE_WORD = 1 << 5,
+    ST_PLACE_LOW32 = 2 << 5,
+    ST_PLACE_POINTED64 = 3 << 5,
+    ST_PLACE_POINTED32 = 4 << 5,
+    ST_PLACE_INDEX = 31,
+};
+
+static inline uint64_t st_call_place(uint8_t place, const uint64_t *frame, bool ok)
+{
+    uint64_t word = frame[place & ST_PLACE_INDEX];
+    if (__builtin_expect(place < ST_PLACE_LOW32, 1)) {
+        return place ? word : 0;
+    }
+    if (place < ST_PLACE_POINTED64) {
+        return (uint32_t)word;
+    }
+    if (!ok || word == 0) {
+        return 0;
+    }
+    return place < ST_PLACE_POINTED32 ? *(const uint64_t *)word : *(const uint32_t *)word;
+}
 
 extern const struct st_call_row st_calls[]; /* CALLDEF.call is the index */
 extern const uint16_t st_call_count;
@@ -53,9 +83,28 @@ int st_call_find(const char *name);
  * the flags of cuGetProcAddress: row, or -1 where the table can not be certain (unknown, or newer than it). */
 int st_call_find_version(const char *symbol, int version, uint64_t flags);
 
-/* Fill *ret from the argument words. Memory behind pointers is read only if `result` is 0. The direction
- * is added to note->flags; a SYNC's `d` is left 0. */
-void st_call_decode(const struct st_call_row *row, const uint64_t *frame, int result, struct st_call_note *note);
+/* The figures of a row with structures, products, kinds or per-thread streams (decode.c). */
+void st_call_decode_more(const struct st_call_row *row, const uint64_t *frame, bool ok, struct st_call_note *note);
+
+/*
+ * Fill *note from the argument words. Memory behind pointers is read only if `result` is 0. The direction
+ * is added to note->flags; a SYNC's `d` is left 0.
+ */
+static inline void st_call_decode(const struct st_call_row *row, const uint64_t *frame, int result,
+                                  struct st_call_note *note)
+{
+    uint64_t more;
+    __builtin_memcpy(&more, &row->decoder, sizeof(more));
+    note->a = st_call_place(row->a, frame, result == 0);
+    note->b = st_call_place(row->b, frame, result == 0);
+    note->c = st_call_place(row->c, frame, result == 0);
+    note->d = st_call_place(row->d, frame, result == 0);
+    if (__builtin_expect(more == 0, 1)) {
+        note->flags |= (uint32_t)row->direction << ST_CALL_DIRECTION_SHIFT;
+    } else {
+        st_call_decode_more(row, frame, result == 0, note);
+    }
+}
 
 /* What a pointer look-up (row->pointer) asked for. *ret_version is 0 if the call does not tell. */
 void st_call_asked(const struct st_call_row *row, const uint64_t *frame, const char **ret_symbol, int *ret_version,

@@ -83,7 +83,7 @@ static uint32_t decode_structure(const struct st_call_row *row, const uint64_t *
 {
     const void *structure = (const void *)frame[0];
     if (row->decoder == DECODE_COPY_BATCH) {
-        decode_batch(place_value(row->c2, frame, ok), ok, note);
+        decode_batch(st_call_place(row->c2, frame, ok), ok, note);
         return ST_DIR_UNKNOWN;
     }
     if (row->decoder == DECODE_LAUNCH_EX) {
@@ -135,25 +135,20 @@ static void name_default_stream(uint8_t class_id, struct st_call_note *note)
     }
 }
 
-void st_call_decode(const struct st_call_row *row, const uint64_t *frame, int result, struct st_call_note *note)
+void st_call_decode_more(const struct st_call_row *row, const uint64_t *frame, bool ok, struct st_call_note *note)
 {
-    bool ok = result == 0;
     uint32_t direction = row->direction;
-    note->a = place_value(row->a, frame, ok);
-    note->b = place_value(row->b, frame, ok);
-    note->c = place_value(row->c, frame, ok);
-    note->d = place_value(row->d, frame, ok);
     if (row->decoder != DECODE_PLAIN) {
         uint32_t told = decode_structure(row, frame, ok, note);
         direction = direction ? direction : told;
     } else if (row->c2) {
-        note->c *= place_value(row->c2, frame, ok) * (row->c3 ? place_value(row->c3, frame, ok) : 1);
+        note->c *= st_call_place(row->c2, frame, ok) * (row->c3 ? st_call_place(row->c3, frame, ok) : 1);
     }
     if (row->unit) {
         note->c *= row->unit;
     }
     if (row->kind) {
-        uint64_t kind = place_value(row->kind, frame, ok);
+        uint64_t kind = st_call_place(row->kind, frame, ok);
         direction = kind < DIRECTIONS ? direction_of_kind[kind] : ST_DIR_UNKNOWN;
     }
     note->flags |= direction << ST_CALL_DIRECTION_SHIFT;

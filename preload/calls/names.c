@@ -82,9 +82,9 @@ bool st_call_name(const struct st_call_row *row, const uint64_t *frame, int resu
     if (result != 0) {
         return false;
     }
-    uint64_t key = place_value(row->key, frame, true);
-    const char *text = row->alias ? find(place_value(row->alias, frame, true))
-                                  : (const char *)place_value(row->text, frame, true);
+    uint64_t key = st_call_place(row->key, frame, true);
+    const char *text = row->alias ? find(st_call_place(row->alias, frame, true))
+                                  : (const char *)st_call_place(row->text, frame, true);
     if (!key || !text) {
         return false;
     }

@@ -1,18 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Argument places: how a row of calls.def says where a figure is. One byte: what to do with the word
- * (high bits) and its index in the saved frame (low bits); 0 = the row does not tell.
- */
+/* Private to preload/calls: the decoders a row can name, and the structures that they read. */
 #ifndef ST_CALLS_PLACE_H
 #define ST_CALLS_PLACE_H
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "calls.h"
-
-enum { PLACE_WORD = 1 << 5, PLACE_LOW32 = 2 << 5, PLACE_POINTED64 = 3 << 5, PLACE_POINTED32 = 4 << 5, PLACE_INDEX = 31 };
 
 enum call_decoder {
     DECODE_PLAIN = 0,
@@ -23,21 +16,6 @@ enum call_decoder {
     DECODE_COPY_RT3D_PEER, /* cudaMemcpy3DPeerParms */
     DECODE_COPY_BATCH,    /* arrays of targets, sources, sizes; c2: how many */
 };
-
-static inline uint64_t place_value(uint8_t place, const uint64_t *frame, bool ok)
-{
-    uint64_t word = frame[place & PLACE_INDEX];
-    if (place < PLACE_LOW32) {
-        return place ? word : 0;
-    }
-    if (place < PLACE_POINTED64) {
-        return (uint32_t)word;
-    }
-    if (!ok || word == 0) {
-        return 0;
-    }
-    return place < PLACE_POINTED32 ? *(const uint64_t *)word : *(const uint32_t *)word;
-}
 
 /* ---- the structures that are read, as far as they are read (tests/unit/test_calls_abi.c compares) ---- */
 

@@ -29,7 +29,8 @@ enum phase {
     PHASE_IDLE = 0,    /* cuInit has not succeeded yet */
     PHASE_REFUSED = 1, /* no device times; the capabilities say why */
     PHASE_RUNNING = 2,
-    PHASE_DRAINED = 3, /* flushed for the last time, or in a forked child: hands off */
+    PHASE_DRAINED = 3, /* flushed for the last time: only the clock is still read */
+    PHASE_GONE = 4,    /* the flush hangs, or this is a forked child: hands off */
 };
 
 enum capability { CAP_KERNEL, CAP_MEMCPY, CAP_MEMSET, CAP_DRIVER_API, CAP_DEVICE, CAP_LOSS, CAP_COUNT };
@@ -216,9 +217,10 @@ static void read_buffer(void *arg, const uint8_t *buffer, size_t valid_bytes)
 
 static uint64_t read_clock(void)
 {
+    int phase = atomic_load_explicit(&cupti.phase, memory_order_acquire);
     uint64_t now = 0;
 
-    if (atomic_load_explicit(&cupti.phase, memory_order_acquire) != PHASE_RUNNING) return 0;
+    if (phase != PHASE_RUNNING && phase != PHASE_DRAINED) return 0;
     st_suppress++;
     if (cupti.library.f.GetTimestamp(&now) != ST_CUPTI_SUCCESS) now = 0;
     st_suppress--;
@@ -321,16 +323,19 @@ static bool start_flush_thread(void)
 
 static void flush_last(void)
 {
+    enum phase phase = PHASE_GONE;
+
     if (!start_flush_thread()) {
         set_capability(CAP_KERNEL, ST_CAP_DEGRADED, "no thread for the last flush: the last records are missing");
-    } else if (wait_flushed()) {
+    } else if (!wait_flushed()) {
+        set_capability(CAP_KERNEL, ST_CAP_DEGRADED, "the last flush did not come back: the last records are missing");
+    } else {
         st_suppress++;
         count_dropped();
         st_suppress--;
-    } else {
-        set_capability(CAP_KERNEL, ST_CAP_DEGRADED, "the last flush did not come back: the last records are missing");
+        phase = PHASE_DRAINED;
     }
-    atomic_store_explicit(&cupti.phase, PHASE_DRAINED, memory_order_release);
+    atomic_store_explicit(&cupti.phase, phase, memory_order_release);
 }
 
 static void collect(struct st_device_rows *rows, bool is_final)
@@ -367,10 +372,10 @@ void st_device_fork_child(void)
     int phase = atomic_load_explicit(&cupti.phase, memory_order_relaxed);
 
     cupti.library.refusal[0] = cupti.library.tried[0] = '\0';
-    if (phase == PHASE_RUNNING || phase == PHASE_DRAINED) {
+    if (phase >= PHASE_RUNNING) {
         for (int i = 0; i < CAP_COUNT; i++)
             set_capability(i, ST_CAP_NOT_COLLECTED, "forked from a process that used the device");
-        phase = PHASE_DRAINED;
+        phase = PHASE_GONE;
     } else if (phase == PHASE_REFUSED) {
         phase = PHASE_IDLE; /* this process may fare better */
     }

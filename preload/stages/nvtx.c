@@ -154,6 +154,7 @@ CREATE(w, const wchar_t *, ST_NVTX_DOMAIN_CREATE_W)
 
 /* ---- one copy of each for each set ---- */
 
+/* clang-format off */
 #define FUNCTIONS_OF(n)                                                                                                \
     static void mark_ex_##n(attributes_t text) { mark_ex(n, text); }                                                   \
     static void mark_a_##n(const char *text) { mark_a(n, text); }                                                      \
@@ -201,6 +202,7 @@ FUNCTIONS_OF(7)
                   [ST_NVTX_DOMAIN_REGISTER_STRING_W] = F(register_w_##n),                                              \
                   [ST_NVTX_DOMAIN_CREATE_A] = F(create_a_##n), [ST_NVTX_DOMAIN_CREATE_W] = F(create_w_##n)},           \
     }
+/* clang-format on */
 static const struct chain own_functions[SETS] = {CHAIN_OF(0), CHAIN_OF(1), CHAIN_OF(2), CHAIN_OF(3),
                                                  CHAIN_OF(4), CHAIN_OF(5), CHAIN_OF(6), CHAIN_OF(7)};
 

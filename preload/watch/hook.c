@@ -17,9 +17,8 @@
 #include "preload/record/syscall.h"
 
 enum {
-    FRAME_IN_LOOKUP = 1 << 15, /* st_call_frame.flags: inside a pointer look-up; never in a trace */
-    UNWIND_CLEANUP_PHASE = 2,  /* _UA_CLEANUP_PHASE */
-    UNWIND_CONTINUE = 8,       /* _URC_CONTINUE_UNWIND */
+    UNWIND_CLEANUP_PHASE = 2, /* _UA_CLEANUP_PHASE */
+    UNWIND_CONTINUE = 8,      /* _URC_CONTINUE_UNWIND */
     NO_SUCH_HOW = 99,
 };
 #define MAIN_STACK_SPAN (64ul << 20) /* an address so far below the top is certainly on the main stack */
@@ -144,9 +143,9 @@ static inline int64_t enter_call(const struct st_watch_target *target, const uin
             return ST_WATCH_JUMP;
         }
     }
-    uint16_t flags = frame > thread->frames ? frame[-1].flags & FRAME_IN_LOOKUP : 0;
+    frame->flags = 0;
     if (is_driver && thread->runtime_depth) {
-        flags |= ST_CALL_INNER;
+        frame->flags = ST_CALL_INNER;
         if (row->class_id != ST_CLASS_LOOKUP) {
             mark_runtime_call(thread);
         }
@@ -156,7 +155,6 @@ static inline int64_t enter_call(const struct st_watch_target *target, const uin
     frame->span = thread->span;
     frame->runtime_depth = thread->runtime_depth;
     frame->driver_depth = thread->driver_depth;
-    frame->flags = row->class_id == ST_CLASS_LOOKUP ? flags | FRAME_IN_LOOKUP : flags;
     thread->frame_count++;
     thread->driver_depth += is_driver;
     thread->runtime_depth += !is_driver;
@@ -167,13 +165,24 @@ static inline int64_t enter_call(const struct st_watch_target *target, const uin
     return target->stack_words;
 }
 
-/* What a call means beyond its record. `frame` is the call's own entry, already popped. */
+static bool is_in_lookup(const struct st_thread *thread)
+{
+    for (uint32_t i = thread->frame_count; i-- > 0;) {
+        const struct st_watch_target *target = thread->frames[i].target;
+        if (target->kind == ST_TARGET_CALL && target->row->pointer) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What a call means beyond its record; its own entry is popped. */
 static void __attribute__((noinline)) after_special_call(struct st_thread *thread, const struct st_watch_target *target,
-                                                         const uint64_t *words, int result, bool is_inner_lookup)
+                                                         const uint64_t *words, int result)
 {
     const struct st_call_row *row = target->row;
     if (row->pointer) {
-        st_watch_after_lookup(target, words, result, is_inner_lookup);
+        st_watch_after_lookup(target, words, result, is_in_lookup(thread));
     }
     if (row->names) {
         uint64_t key;
@@ -204,10 +213,9 @@ static inline void leave_call(const struct st_watch_target *target, const uint64
     thread->runtime_depth = frame->runtime_depth;
     thread->driver_depth = frame->driver_depth;
     int result = row->no_result ? 0 : (int)value;
-    bool is_inner_lookup = frame > thread->frames && (frame[-1].flags & FRAME_IN_LOOKUP);
     bool is_outermost = (row->layer == ST_LAYER_DRIVER ? frame->driver_depth : frame->runtime_depth) == 0;
     if (LIKELY(is_outermost)) {
-        struct st_call_note note = {.flags = frame->flags & (uint16_t)~FRAME_IN_LOOKUP};
+        struct st_call_note note = {.flags = frame->flags};
         st_call_decode(row, words, result, &note);
         if (row->class_id == ST_CLASS_SYNC) {
             note.d = st_sys_thread_cpu_ns() - frame->cpu_ns;
@@ -215,7 +223,7 @@ static inline void leave_call(const struct st_watch_target *target, const uint64
         st_emit_call(thread, target->call, frame->begin_ticks, end_ticks, frame->span, result, &note);
     }
     if (UNLIKELY(target->comes_back || row->mark)) {
-        after_special_call(thread, target, words, result, is_inner_lookup);
+        after_special_call(thread, target, words, result);
     }
 }
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""check_hot.py FOLDER OBJECT...: object files of the recorded path call no function of libc.
+"""check_hot.py BUILD_FOLDER PART...: object files of the recorded path call no function of libc.
 
 Code that runs between the entry of a thunk and the real call must not: the caller's vector registers are
 still live there. Each undefined symbol must be defined in one of the objects given, or be allowed below.
-OBJECT is a name without folder (`emit.c.o`), looked for under FOLDER."""
+PART is an object (`watch_hook.c.o`) or a folder of objects (`libst_hot.a.p`), at any depth."""
 import pathlib
 import subprocess
 import sys
@@ -20,8 +20,9 @@ def symbols(path, option):
 
 def main():
     everything = list(pathlib.Path(sys.argv[1]).rglob("*.o"))
-    hot = [path for path in everything if path.name in sys.argv[2:]]
-    missing = set(sys.argv[2:]) - {path.name for path in hot}
+    parts = set(sys.argv[2:])
+    hot = [path for path in everything if {path.name, path.parent.name} & parts]
+    missing = parts - {name for path in hot for name in (path.name, path.parent.name)}
     if missing:
         sys.exit("no such object: " + " ".join(sorted(missing)))
     ours = set().union(*(symbols(path, "--defined-only") for path in everything))

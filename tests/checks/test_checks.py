@@ -80,12 +80,13 @@ def test_so(folder):
 
 def test_hot(folder):
     script = checks / "check_hot.py"
-    for name, source in [("cold.o", "void help(void) {}"), ("good.o", "void help(void); void hot(void) { help(); }"),
-                         ("bad.o", "int puts(const char *); void hot2(void) { puts(\"\"); }")]:
+    for name, source in [("cold/a.o", "void help(void) {}"), ("good/a.o", "void help(void); void hot(void) { help(); }"),
+                         ("bad/b.o", "int puts(const char *); void hot2(void) { puts(\"\"); }")]:
+        (folder / name).parent.mkdir()
         subprocess.run([*compiler, "-c", "-x", "c", "-", "-o", str(folder / name)], input=source, text=True, check=True)
-    expect(True, "hot: calls its own", run(script, folder, "good.o"), "1 hot objects, 0")
-    expect(False, "hot: calls libc", run(script, folder, "good.o", "bad.o"), "bad.o calls puts")
-    expect(False, "hot: no such object", run(script, folder, "none.o"), "no such object")
+    expect(True, "hot: calls its own", run(script, folder, "good"), "1 hot objects, 0")
+    expect(False, "hot: calls libc", run(script, folder, "good", "b.o"), "b.o calls puts")
+    expect(False, "hot: no such object", run(script, folder, "none"), "no such object")
 
 
 def test_headers(folder):

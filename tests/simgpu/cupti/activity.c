@@ -33,7 +33,7 @@ static _Atomic uint64_t device_records;
 static pthread_mutex_t device_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct device devices[DEVICES_MAX];
 static uint16_t cbid_slots[NAME_SLOTS];
-static pthread_once_t cbid_once = PTHREAD_ONCE_INIT;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 int cuptiActivityEnable(uint32_t kind);
 int cuptiActivityEnableAndDump(uint32_t kind);
@@ -51,8 +51,9 @@ static size_t name_slot(const char *name)
     return h % NAME_SLOTS;
 }
 
-static void index_names(void)
+static void prepare(void)
 {
+    process_id = (uint32_t)getpid();
     for (unsigned id = 1; id < sim_driver_cbid_count && id < CBID_MAX; id++) {
         size_t i = name_slot(sim_driver_cbid_names[id]);
         while (cbid_slots[i]) {
@@ -240,8 +241,7 @@ static int attach(void)
     if (sim_faults()->no_privilege) {
         return SIM_CUPTI_INSUFFICIENT_PRIVILEGES;
     }
-    pthread_once(&cbid_once, index_names);
-    process_id = (uint32_t)getpid();
+    pthread_once(&once, prepare);
     return sim_attach(&tracer);
 }
 

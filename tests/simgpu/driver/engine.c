@@ -16,7 +16,7 @@
 #include "timeline.h"
 #include "truth.h"
 
-enum { COPY_H2D = 1, COPY_D2H = 2, COPY_P2P = 10 };
+enum { COPY_H2D = 1, COPY_D2H = 2, COPY_P2P = 10, WORTH_FLUSHING_NS = 1000000 };
 
 pthread_mutex_t sim_engine_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -326,7 +326,7 @@ void sim_enqueue(struct sim_op *op, struct sim_event *event)
         op->ready_ns = now_ns;
     } else if (op->ready_ns < now_ns + SIM_LATENCY_NS) {
         op->ready_ns = now_ns + SIM_LATENCY_NS;
-        op->ready_why = SIM_LAUNCH_LATENCY;
+        op->ready_why = op->ready_why == SIM_STAGING ? SIM_STAGING : SIM_LAUNCH_LATENCY;
     }
     depend_on_streams_locked(op);
     if (event != NULL) {
@@ -359,9 +359,10 @@ void sim_wait_until(uint64_t when_ns)
         uint64_t next_ns = sim_effects_apply(when_ns, true);
         uint64_t until_ns = next_ns < when_ns ? next_ns : when_ns;
 
-        if (until_ns > sim_now_ns()) {
-            sim_sleep_until(until_ns);
+        if (until_ns > sim_now_ns() + WORTH_FLUSHING_NS) {
+            sim_truth_flush();
         }
+        sim_sleep_until(until_ns);
         if (until_ns == when_ns) {
             break;
         }

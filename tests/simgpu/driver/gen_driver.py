@@ -3,7 +3,8 @@
 """Makes simgpu's libcuda entry points from driver.def, the list of real exports and the cuGetProcAddress map.
 
 usage: gen_driver.py KIND EXPORTS DEF PFN_MAP OUTPUT
-KIND: header  prototypes of the implementations, sim_<name>
+KIND: api     prototypes of the implemented exports, for programs that are built without cuda.h
+      header  prototypes of the implementations, sim_<name>
       source  exported wrappers, NOT_SUPPORTED stubs, the cuGetProcAddress table
       map     the linker's version script
       check   every signature declared again after the real cuda.h: compiles only if they agree
@@ -71,14 +72,22 @@ def write_header(out, functions):
     out.write("\n#endif\n")
 
 
+def write_api(out, functions):
+    out.write("#ifndef SIMGPU_DRIVER_API_H\n#define SIMGPU_DRIVER_API_H\n#include \"cuda_min.h\"\n\n")
+    for function in functions:
+        for name, _ in function.exports():
+            out.write(function.prototype(name) + ";\n")
+    out.write("\n#endif\n")
+
+
 def write_source(out, functions, names, pfn_map):
-    out.write('#include "call.h"\n#include "driver_gen.h"\n#include "gpa.h"\n\n')
+    out.write('#include "call.h"\n#include "driver_api.h"\n#include "driver_gen.h"\n#include "gpa.h"\n\n')
     done = set()
     for function in functions:
         for name, arguments in function.exports():
             done.add(name)
             prototype = function.prototype(name)
-            out.write("%s;\n%s\n{\n    struct sim_call call;\n" % (prototype, prototype))
+            out.write("%s\n{\n    struct sim_call call;\n" % prototype)
             out.write('    CUresult result = sim_call_begin(&call, "%s", SIM_NEED_%s);\n' % (name, function.need.upper()))
             out.write("    if (result == CUDA_SUCCESS) {\n        result = sim_%s(%s);\n    }\n"
                       % (function.name, ", ".join(arguments)))
@@ -124,7 +133,9 @@ def main():
     with open(output, "w", encoding="ascii") as out:
         if kind != "map":
             out.write("/* SPDX-License-Identifier: Apache-2.0 */\n/* Made by gen_driver.py from driver.def. */\n")
-        if kind == "header":
+        if kind == "api":
+            write_api(out, functions)
+        elif kind == "header":
             write_header(out, functions)
         elif kind == "source":
             write_source(out, functions, names, rows)

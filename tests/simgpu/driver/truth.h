@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * SIMGPU_TRUTH: one JSON line for each driver call, device operation and idle interval, on stable storage as
- * soon as it is written (a shared mapping survives SIGKILL). Any thread; own lock, taken last.
+ * SIMGPU_TRUTH: one JSON line for each driver call, device operation and idle interval; a killed process loses
+ * at most the last 20 ms of it. Any thread; own locks, taken last.
  */
 #ifndef SIMGPU_TRUTH_H
 #define SIMGPU_TRUTH_H
@@ -19,7 +19,9 @@ bool sim_truth_on(void);
 void sim_truth_call(const char *name, uint32_t thread, uint64_t start_ns, uint64_t end_ns, int result);
 void sim_truth_op(const struct simgpu_op *op);
 void sim_truth_idle(uint32_t device, uint64_t start_ns, uint64_t end_ns, const char *why);
-/* The process ends: the file gets its exact length. Lines that still come are appended. */
+/* For a thread that is about to wait: writes what has gathered. */
+void sim_truth_flush(void);
+/* The process ends: from here on each line is written at once. */
 void sim_truth_finish(void);
 void sim_truth_fork(enum sim_fork side);
 

@@ -2,10 +2,12 @@
 /*
  * A CUPTI activity client on simgpu. Runs copies, memsets and kernels through the runtime API and prints every
  * record as a line of JSON; test_simrt.py compares them with SIMGPU_TRUTH.
- *   cupti_client records [select] | status | trap-flush | trap-cuda | trap-finalize | hang
+ *   cupti_client records [select] | status | hang | trap-flush | trap-cuda | trap-finalize | trap-fork
  */
 #include <pthread.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -253,6 +255,16 @@ int main(int argc, char **argv)
         enable(0);
         run_work();
         cuptiActivityFlushAll(1);
+    } else if (strcmp(what, "trap-fork") == 0) {
+        int state = 0;
+        enable(0);
+        pid_t child = fork();
+        if (child == 0) {
+            cuptiActivityFlushAll(1);
+            _exit(0);
+        }
+        CHECK(waitpid(child, &state, 0) == child);
+        raise(WIFSIGNALED(state) ? WTERMSIG(state) : SIGTERM);
     } else if (strcmp(what, "trap-finalize") == 0) {
         cuptiFinalize();
     } else if (strcmp(what, "hang") == 0) {
@@ -263,7 +275,7 @@ int main(int argc, char **argv)
         cuptiActivityFlushAll(1);
         puts("after");
     } else {
-        fprintf(stderr, "usage: cupti_client records [select]|status|trap-flush|trap-cuda|trap-finalize|hang\n");
+        fprintf(stderr, "usage: cupti_client records [select]|status|hang|trap-flush|trap-cuda|trap-finalize|trap-fork\n");
         return 2;
     }
     return 0;

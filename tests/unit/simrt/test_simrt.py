@@ -37,8 +37,8 @@ class Place:
         self.folder = folder
         self.truth_path = os.path.join(folder, "truth.jsonl")
         for name in sonames:
-            os.symlink(os.path.join(libraries, name), os.path.join(folder, name))
-        os.symlink(kernels, os.path.join(folder, "simgpu-kernels.so"))
+            os.symlink(os.path.abspath(os.path.join(libraries, name)), os.path.join(folder, name))
+        os.symlink(os.path.abspath(kernels), os.path.join(folder, "simgpu-kernels.so"))
 
     def run(self, command, faults="", model="", timeout=60):
         env = dict(os.environ, LD_LIBRARY_PATH=self.folder, SIMGPU_TRUTH=self.truth_path, SIMGPU_FAULTS=faults)
@@ -241,7 +241,7 @@ def case_hang(place, program):
 
 def case_traps(place, program):
     for what, text in (("trap-flush", "cuptiActivityFlushAll"), ("trap-cuda", "inside a buffer callback"),
-                       ("trap-finalize", "cuptiFinalize")):
+                       ("trap-finalize", "cuptiFinalize"), ("trap-fork", "called in a forked child")):
         done = place.run([program, what])
         check(done.returncode == -signal.SIGABRT, f"{what}: exit {done.returncode}, not SIGABRT")
         check(text in done.stderr, f"{what}: message {done.stderr!r}")

@@ -9,8 +9,8 @@
 #include <cupti.h>
 
 #define SAME(a, b) _Static_assert((long long)(a) == (long long)(b), #a " = " #b)
-#define SAME_FIELD(ours, our_field, theirs, their_field) \
-    SAME(offsetof(struct ours, our_field), offsetof(theirs, their_field)); \
+#define SAME_FIELD(ours, our_field, theirs, their_field)                                                               \
+    SAME(offsetof(struct ours, our_field), offsetof(theirs, their_field));                                             \
     SAME(sizeof(((struct ours *)0)->our_field), sizeof(((theirs *)0)->their_field))
 
 SAME(ST_CUPTI_SUCCESS, CUPTI_SUCCESS);

@@ -64,16 +64,28 @@ static void put(const void *record, size_t bytes)
 
 static void put_kernel(uint64_t start, uint64_t end, const char *name)
 {
-    struct st_cupti_kernel record = {.kind = ST_CUPTI_CONCURRENT_KERNEL, .start = start, .end = end, .device = 1,
-                                     .context = 2, .stream = 7, .correlation = 99, .name = name, .graph_node = 5,
+    struct st_cupti_kernel record = {.kind = ST_CUPTI_CONCURRENT_KERNEL,
+                                     .start = start,
+                                     .end = end,
+                                     .device = 1,
+                                     .context = 2,
+                                     .stream = 7,
+                                     .correlation = 99,
+                                     .name = name,
+                                     .graph_node = 5,
                                      .graph = 3};
     put(&record, sizeof(record));
 }
 
 static void put_api(uint32_t cbid, uint32_t thread, uint32_t correlation)
 {
-    struct st_cupti_api record = {.kind = ST_CUPTI_DRIVER, .cbid = cbid, .start = 1000, .end = 1300,
-                                  .thread = thread, .correlation = correlation, .result = 719};
+    struct st_cupti_api record = {.kind = ST_CUPTI_DRIVER,
+                                  .cbid = cbid,
+                                  .start = 1000,
+                                  .end = 1300,
+                                  .thread = thread,
+                                  .correlation = correlation,
+                                  .result = 719};
     put(&record, sizeof(record));
 }
 
@@ -95,14 +107,30 @@ static void assert_text(const struct st_rows *table, size_t at, const char *expe
 static void test_every_layout(void **state)
 {
     for (int version = 0; version < VERSIONS; version++) {
-        struct st_cupti_memcpy copy = {.kind = ST_CUPTI_MEMCPY, .copy_kind = 2, .source_kind = 3, .target_kind = 1,
-                                       .bytes = 4096, .start = 500, .end = 900, .stream = 8, .correlation = 44,
-                                       .graph_node = 6, .graph = 2};
-        struct st_cupti_memcpy_peer peer = {.kind = ST_CUPTI_MEMCPY2, .copy_kind = 10, .source_kind = 3,
-                                            .target_kind = 3, .bytes = 77, .start = 1, .end = 2, .device = 9,
-                                            .source_device = 0, .target_device = 1, .correlation = 45};
-        struct st_cupti_memset set = {.kind = ST_CUPTI_MEMSET, .bytes = 64, .start = 10, .end = 12, .correlation = 46,
-                                      .memory_kind = 3};
+        struct st_cupti_memcpy copy = {.kind = ST_CUPTI_MEMCPY,
+                                       .copy_kind = 2,
+                                       .source_kind = 3,
+                                       .target_kind = 1,
+                                       .bytes = 4096,
+                                       .start = 500,
+                                       .end = 900,
+                                       .stream = 8,
+                                       .correlation = 44,
+                                       .graph_node = 6,
+                                       .graph = 2};
+        struct st_cupti_memcpy_peer peer = {.kind = ST_CUPTI_MEMCPY2,
+                                            .copy_kind = 10,
+                                            .source_kind = 3,
+                                            .target_kind = 3,
+                                            .bytes = 77,
+                                            .start = 1,
+                                            .end = 2,
+                                            .device = 9,
+                                            .source_device = 0,
+                                            .target_device = 1,
+                                            .correlation = 45};
+        struct st_cupti_memset set = {
+            .kind = ST_CUPTI_MEMSET, .bytes = 64, .start = 10, .end = 12, .correlation = 46, .memory_kind = 3};
         uint32_t foreign[30] = {38};
 
         begin(&layouts[version]);
@@ -275,7 +303,7 @@ static void test_names(void **state)
     assert_int_equal(st_names_intern_pointer(&reader.names, gone + 4090, &rows.string), 0);
 
     for (int i = 0; i < 5000; i++) { /* growth of both tables */
-        char *text = other; /* one address, many rounds */
+        char *text = other;          /* one address, many rounds */
         text[0] = (char)('a' + i % 25);
         text[1] = (char)('a' + i / 25 % 25);
         text[2] = (char)('a' + i / 625);
@@ -446,11 +474,16 @@ static void test_buffers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_layout),      cmocka_unit_test(test_short_kernel_record),
-        cmocka_unit_test(test_times_that_are_none), cmocka_unit_test(test_calls_not_asked_for),
-        cmocka_unit_test(test_cut_anywhere),      cmocka_unit_test(test_noise),
-        cmocka_unit_test(test_devices_are_told_once), cmocka_unit_test(test_names),
-        cmocka_unit_test(test_measure),           cmocka_unit_test(test_real_library),
+        cmocka_unit_test(test_every_layout),
+        cmocka_unit_test(test_short_kernel_record),
+        cmocka_unit_test(test_times_that_are_none),
+        cmocka_unit_test(test_calls_not_asked_for),
+        cmocka_unit_test(test_cut_anywhere),
+        cmocka_unit_test(test_noise),
+        cmocka_unit_test(test_devices_are_told_once),
+        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_measure),
+        cmocka_unit_test(test_real_library),
         cmocka_unit_test(test_buffers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -177,12 +177,34 @@ static void test_glob(void **state)
         const char *pattern, *text;
         bool matches;
     } cases[] = {
-        {"", "", true}, {"", "a", false}, {"a", "", false}, {"*", "", true}, {"**", "", true},
-        {"a", "a", true}, {"a", "A", false}, {"a", "ab", false}, {"a*", "abc", true}, {"*c", "abc", true},
-        {"*b", "abc", false}, {"*b*", "abc", true}, {"a*c*e", "abcde", true}, {"a*c*f", "abcde", false},
-        {"*ab", "aab", true}, {"*aab*b", "aaabab", true}, {"?", "", false}, {"?", "x", true}, {"??", "x", false},
-        {"?", "\xc3\xa4", true}, {"??", "\xc3\xa4", false}, {"a?c", "a\xe2\x82\xac" "c", true},
-        {"[a]", "a", false}, {"\\*", "\\x", true}, {"*x*y*z", "xyzxyz", true},
+        {"", "", true},
+        {"", "a", false},
+        {"a", "", false},
+        {"*", "", true},
+        {"**", "", true},
+        {"a", "a", true},
+        {"a", "A", false},
+        {"a", "ab", false},
+        {"a*", "abc", true},
+        {"*c", "abc", true},
+        {"*b", "abc", false},
+        {"*b*", "abc", true},
+        {"a*c*e", "abcde", true},
+        {"a*c*f", "abcde", false},
+        {"*ab", "aab", true},
+        {"*aab*b", "aaabab", true},
+        {"?", "", false},
+        {"?", "x", true},
+        {"??", "x", false},
+        {"?", "\xc3\xa4", true},
+        {"??", "\xc3\xa4", false},
+        {"a?c",
+         "a\xe2\x82\xac"
+         "c",
+         true},
+        {"[a]", "a", false},
+        {"\\*", "\\x", true},
+        {"*x*y*z", "xyzxyz", true},
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
@@ -206,7 +228,7 @@ static void test_captures(void **state)
     char out[8];
 
     assert_expands("run_*", "run_encode", "$1", "encode");
-    assert_expands("*.*", "a.b.c", "$1-$2", "a-b.c");        /* the first takes the shortest */
+    assert_expands("*.*", "a.b.c", "$1-$2", "a-b.c"); /* the first takes the shortest */
     assert_expands("x*y*", "xyy", "<$1><$2>", "<><y>");
     assert_expands("**b", "aab", "$1|$2", "|aa");
     assert_expands("*a*a*a*a*a*a*a*a*a*a", "1a2a3a4a5a6a7a8a9aXa", "$9$8$7$1", "9871"); /* ten stars, nine kept */
@@ -245,14 +267,10 @@ static void test_presets(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_meaning),
-        cmocka_unit_test(test_texts_are_joined),
-        cmocka_unit_test(test_nothing_is_a_map),
-        cmocka_unit_test(test_errors_name_their_place),
-        cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_glob),
-        cmocka_unit_test(test_captures),
-        cmocka_unit_test(test_presets),
+        cmocka_unit_test(test_every_meaning),    cmocka_unit_test(test_texts_are_joined),
+        cmocka_unit_test(test_nothing_is_a_map), cmocka_unit_test(test_errors_name_their_place),
+        cmocka_unit_test(test_limits),           cmocka_unit_test(test_glob),
+        cmocka_unit_test(test_captures),         cmocka_unit_test(test_presets),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

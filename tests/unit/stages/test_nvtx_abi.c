@@ -8,8 +8,8 @@
 #include <nvtx3/nvToolsExt.h>
 
 #define SAME(a, b) _Static_assert((int)(a) == (int)(b), #a " = " #b)
-#define SAME_FIELD(our_field, their_field)                                                          \
-    SAME(offsetof(struct st_nvtx_attributes, our_field), offsetof(nvtxEventAttributes_t, their_field)); \
+#define SAME_FIELD(our_field, their_field)                                                                             \
+    SAME(offsetof(struct st_nvtx_attributes, our_field), offsetof(nvtxEventAttributes_t, their_field));                \
     SAME(sizeof(((struct st_nvtx_attributes *)0)->our_field), sizeof(((nvtxEventAttributes_t *)0)->their_field))
 
 SAME(ST_NVTX_TABLE_CALLBACKS, NVTX_ETID_CALLBACKS);

@@ -2,6 +2,8 @@
 /* See spy_hooks.h. */
 #include "spy_hooks.h"
 
+#include <stddef.h>
+
 #include "preload/trace/format.h"
 #include "preload/watch/watch.h"
 

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Puts the answer together; see report.h. Each part is a file of its own, see answer.h. */
+#include "report.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "answer.h"
+
+bool st_answer_note(struct st_answer *answer, const char *text)
+{
+    struct st_name_list *notes = &answer->report->notes;
+    enum { MOST_NOTES = 64 };
+    if (!text || (!notes->items && !(notes->items = st_arena_array(answer->arena, MOST_NOTES, sizeof(*notes->items))))) {
+        return false;
+    }
+    for (size_t i = 0; i < notes->count; i++) {
+        if (strcmp(notes->items[i], text) == 0) {
+            return true;
+        }
+    }
+    if (notes->count < MOST_NOTES) {
+        notes->items[notes->count] = st_arena_text(answer->arena, text, strlen(text));
+        notes->count += notes->items[notes->count] != NULL;
+    }
+    return true;
+}
+
+/* Which keys are null and why, and what a reader of the figures must know. */
+static bool add_notes(struct st_answer *answer)
+{
+    const struct st_model *model = answer->model;
+    const struct st_report *report = answer->report;
+    bool good = st_answer_note(answer, "findings: not derived by this version") &&
+                st_answer_note(answer, "transfers: repeats and round_trips are not told by this version") &&
+                st_answer_note(answer, "gaps: time of the host off the CPU is counted as own code");
+    if (good && !report->traces[0].own_overhead_ns.known) {
+        good = st_answer_note(answer, "own_overhead_ns: not recorded");
+    }
+    if (good && !model->has_device_time) {
+        const struct st_model_capability *kernel = st_model_capability(model, "kernel");
+        good = st_answer_note(answer, st_arena_format(answer->arena, "device time: not collected%s%s",
+                                                      kernel && kernel->why[0] ? ": " : "",
+                                                      kernel ? kernel->why : ""));
+    }
+    if (good && model->faults.unmatched_device > 0) {
+        good = st_answer_note(answer, "unmatched_device: operations whose launching call is not known count as "
+                                      "unattributed when exactly one request was open, else as other");
+    }
+    if (good && model->faults.matched_by_time > 0) {
+        good = st_answer_note(answer, "some launching calls were not recorded: their operations are placed by thread "
+                                      "and time");
+    }
+    if (good && report->rounds.several_shapes) {
+        good = st_answer_note(answer, "steady requests have several shapes: the summary covers the most frequent one");
+    }
+    if (good && model->request_count == 0) {
+        good = st_answer_note(answer, "no request was recorded: everything is under outside");
+    }
+    return good;
+}
+
+/* own_cpu_ns and off_cpu_ns are null where a clock reading is missing. */
+static bool note_missing_cpu(struct st_answer *answer)
+{
+    const struct st_report *report = answer->report;
+    for (size_t i = 0; i < report->request_count; i++) {
+        for (size_t r = 0; r < report->requests[i].stage_count; r++) {
+            const struct st_report_row *row = &report->requests[i].stages[r];
+            if (row->host_inclusive_ns.known && !row->own_cpu_ns.known) {
+                return st_answer_note(answer, "own_cpu_ns, off_cpu_ns: null where the thread's CPU clock was not read "
+                                              "around the row or inside a wait of it");
+            }
+        }
+    }
+    return true;
+}
+
+enum st_status st_report_build(const struct st_model *model, const struct st_report_options *options,
+                               struct st_report *ret, struct st_err *err)
+{
+    static const struct st_report_options defaults = {.device = -1};
+    struct st_report report = {.arena = st_arena_create()};
+    struct st_answer answer = {.model = model,
+                               .options = options ? options : &defaults,
+                               .report = &report,
+                               .arena = report.arena,
+                               .phases = calloc(model->request_count + 1, sizeof(*answer.phases)),
+                               .shapes = calloc(model->request_count + 1, sizeof(*answer.shapes)),
+                               .selected = calloc(model->request_count + 1, sizeof(*answer.selected))};
+    enum st_status status = ST_NO_MEMORY;
+    if (answer.arena && answer.phases && answer.shapes && answer.selected) {
+        status = st_answer_rounds(&answer, err);
+        status = status == ST_OK ? st_answer_select(&answer, err) : status;
+        if (status == ST_OK) {
+            bool good = st_answer_facts(&answer) && st_answer_requests(&answer) && st_answer_syncs(&answer) &&
+                        st_answer_kernels(&answer) && st_answer_transfers(&answer) && st_answer_errors(&answer) &&
+                        add_notes(&answer) && note_missing_cpu(&answer) && !st_arena_failed(answer.arena);
+            status = good ? ST_OK : ST_NO_MEMORY;
+        }
+    }
+    free(answer.phases);
+    free(answer.shapes);
+    free(answer.selected);
+    if (status != ST_OK) {
+        if (status == ST_NO_MEMORY) {
+            st_fail(err, status, NULL, -1, NULL, "out of memory");
+        }
+        st_report_finish(&report);
+        return status;
+    }
+    report.model_texts = st_arena_share(model->arena);
+    *ret = report;
+    return ST_OK;
+}
+
+void st_report_finish(struct st_report *report)
+{
+    st_arena_destroy(report->arena);
+    st_arena_destroy(report->model_texts);
+    *report = (struct st_report){0};
+}

@@ -1,0 +1,506 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Rules to spans, and NVTX ranges to spans: the real stages and NVTX code over a recorder that only notes
+ * what it is told, with a made-up NVTX library (its export table) and another tool chained behind us.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include <pthread.h>
+
+#include "preload/record/record.h"
+#include "preload/stages/nvtx.h"
+#include "preload/stages/stages.h"
+#include "preload/watch/watch.h"
+
+/* ---- a recorder that writes what it is told into one line ---- */
+
+static char line[4096];
+
+#define NOTE(...) snprintf(line + strlen(line), sizeof(line) - strlen(line), __VA_ARGS__)
+#define assert_line(expected)                                                                                          \
+    do {                                                                                                               \
+        assert_string_equal(line, expected);                                                                           \
+        line[0] = '\0';                                                                                                \
+    } while (0)
+
+__thread struct st_thread *st_thread_current;
+__thread uint32_t st_suppress;
+static char row_names[1200][ST_MAX_ROW_NAME_BYTES];
+static uint32_t row_count;
+static uint32_t last_span;
+static bool is_collapsing;
+static st_watch_matcher matcher;
+
+struct st_thread *st_thread_create(void)
+{
+    return st_thread_current = calloc(1, sizeof(struct st_thread));
+}
+
+uint32_t st_row_name(struct st_thread *thread, const char *text)
+{
+    for (uint32_t i = 0; i < row_count; i++)
+        if (strcmp(row_names[i], text) == 0) return i + 1;
+    strcpy(row_names[row_count], text);
+    return ++row_count;
+}
+
+const char *st_row_name_text(uint32_t name)
+{
+    return name > 0 ? row_names[name - 1] : "";
+}
+
+uint32_t st_span_enter(struct st_thread *thread, enum st_span_role role, uint32_t name, uint32_t rule)
+{
+    assert_non_null(thread);
+    if (is_collapsing) return 0;
+    NOTE("+%u:%d:%s:%u ", ++last_span, role, st_row_name_text(name), rule);
+    return last_span;
+}
+
+void st_span_leave(struct st_thread *thread, uint32_t span, enum st_span_end how)
+{
+    NOTE("-%u:%d ", span, how);
+}
+
+void st_span_begin(struct st_thread *thread, uint32_t name, uint32_t rule)
+{
+    NOTE("begin:%s:%u ", st_row_name_text(name), rule);
+}
+
+void st_span_end(struct st_thread *thread, uint32_t name)
+{
+    NOTE("end:%s ", st_row_name_text(name));
+}
+
+void st_emit_mark(struct st_thread *thread, enum st_mark kind, uint64_t a, uint64_t b)
+{
+    NOTE("mark:%d:%s ", kind, st_row_name_text((uint32_t)a));
+}
+
+/* ---- what preload/watch gives ---- */
+
+static st_nvtx_init_fn other_tool; /* "loaded" as the chained injection */
+
+void st_watch_set_matcher(st_watch_matcher fn)
+{
+    matcher = fn;
+}
+
+void st_watch_call_saved(void (*fn)(void *), void *arg)
+{
+    fn(arg);
+}
+
+bool st_watch_get_provider(uint32_t n, struct st_watch_provider *ret)
+{
+    return false;
+}
+
+bool st_watch_at_main(void (*fn)(void))
+{
+    fail();
+    return false;
+}
+
+void *st_watch_real_dlopen(const char *file, int flags)
+{
+    assert_string_equal(file, "/other/tool.so");
+    return other_tool != NULL ? (void *)1 : NULL;
+}
+
+void *st_watch_real_dlsym(void *handle, const char *name)
+{
+    void *address;
+    assert_string_equal(name, "InitializeInjectionNvtx2");
+    memcpy(&address, &other_tool, sizeof(address));
+    return address;
+}
+
+/* ---- the map ---- */
+
+static struct st_map_rule rules[64];
+static char arena[8192];
+static struct st_map map;
+static int requests;
+
+static void count_request(void)
+{
+    requests++;
+}
+
+static int set_up(void **state)
+{
+    static const char text[] = "symbol make_image -> request\n"        /* 0 */
+                               "symbol encode* -> encode\n"            /* 1 */
+                               "symbol sample -> begin sample\n"       /* 2 */
+                               "symbol sampled -> end sample\n"        /* 3 */
+                               "symbol unet_* -> unet/$1\n"            /* 4 */
+                               "symbol scheduler -> sample step-end\n" /* 5 */
+                               "symbol step -> sample step\n"          /* 6 */
+                               "symbol load_* -> load\n"               /* 7 */
+                               "symbol hidden -> off\n"                /* 8 */
+                               "nvtx decode* -> decode\n"              /* 9 */
+                               "nvtx \"step *\" -> step\n"             /* 10 */
+                               "nvtx stop -> end sample\n"             /* 11 */
+                               "nvtx tick -> sample step-end\n"        /* 12 */
+                               "nvtx \xc3\xa4* -> umlaut\n"            /* 13 */
+                               "nvtx layer_* -> l$1\n"                 /* 14 */
+                               "kernel *foo* -> decode\n";             /* 15 */
+    struct st_map_error error;
+
+    map = (struct st_map){.rules = rules, .capacity = 64, .arena = arena, .arena_bytes = sizeof(arena)};
+    assert_true(st_map_parse(&map, text, strlen(text), "inline", &error));
+    st_stages_init(&map);
+    st_stages_start(count_request);
+    return 0;
+}
+
+static uint64_t enter(const char *symbol)
+{
+    uint16_t rule;
+    uint32_t name;
+    assert_true(matcher(symbol, &rule, &name));
+    return st_stage_enter(rule, name);
+}
+
+static void test_symbols(void **state)
+{
+    uint16_t rule;
+    uint32_t name;
+    uint64_t token;
+
+    assert_false(matcher("unknown", &rule, &name));
+    assert_false(matcher("decode", &rule, &name)); /* an nvtx rule */
+    last_span = 0;
+    token = enter("encode_prompt");
+    assert_line("+1:1:encode:1 ");
+    st_stage_leave(token, ST_END_THROWN);
+    assert_line("-1:1 ");
+    token = enter("make_image");
+    assert_int_equal(requests, 1);
+    assert_line("+2:2::0 ");
+    st_stage_leave(token, ST_END_RETURN);
+    st_stage_leave(enter("unet_down"), ST_END_RETURN);
+    st_stage_leave(enter("step"), ST_END_RETURN);
+    st_stage_leave(enter("load_weights"), ST_END_RETURN);
+    st_stage_leave(enter("hidden"), ST_END_RETURN);
+    assert_line("-2:0 +3:1:unet/down:4 -3:0 +4:3:sample:6 -4:0 +5:4:load:7 -5:0 +6:5::8 -6:0 ");
+    assert_int_equal(enter("sample"), ST_WATCH_BYPASS);
+    assert_int_equal(enter("sampled"), ST_WATCH_BYPASS);
+    assert_line("begin:sample:2 end:sample ");
+    token = enter("scheduler");
+    assert_line("");
+    st_stage_leave(token, ST_END_RETURN); /* the exit closes the iteration */
+    assert_line("mark:1:sample ");
+    is_collapsing = true;
+    assert_int_equal(enter("encode_prompt"), ST_WATCH_BYPASS);
+    is_collapsing = false;
+    st_suppress = 1;
+    assert_int_equal(enter("encode_prompt"), ST_WATCH_BYPASS);
+    st_suppress = 0;
+    assert_line("");
+    assert_int_equal(st_stages_matched(1), 2);
+    assert_int_equal(st_stages_matched(0), 1);
+    assert_int_equal(st_stages_matched(9), 0);
+    assert_int_equal(st_stages_matched(UINT32_MAX), 0);
+}
+
+/* ---- a made-up NVTX library ---- */
+
+#define ENTRIES 16
+struct library {
+    st_nvtx_function core[ENTRIES], core2[ENTRIES];
+    st_nvtx_function *core_table[ENTRIES + 1], *core2_table[ENTRIES + 1];
+};
+static struct library *loading; /* the one that is being initialised */
+
+static void first_call(void)
+{
+    fail(); /* NVTX's own function, which would initialise once more */
+}
+
+static int get_module_table(int module, st_nvtx_function ***ret_table, unsigned *ret_count)
+{
+    if (module != ST_NVTX_MODULE_CORE && module != ST_NVTX_MODULE_CORE2) return 0;
+    *ret_table = module == ST_NVTX_MODULE_CORE ? loading->core_table : loading->core2_table;
+    *ret_count = ENTRIES;
+    return 1;
+}
+
+static const void *get_table(uint32_t table)
+{
+    static const struct st_nvtx_callbacks callbacks = {sizeof(callbacks), get_module_table};
+    return table == ST_NVTX_TABLE_CALLBACKS ? &callbacks : NULL;
+}
+
+static int load(struct library *library)
+{
+    memset(library, 0, sizeof(*library));
+    for (int i = 1; i < ENTRIES; i++) {
+        library->core[i] = library->core2[i] = first_call;
+        library->core_table[i] = &library->core[i];
+        library->core2_table[i] = &library->core2[i];
+    }
+    loading = library;
+    return InitializeInjectionNvtx2(get_table);
+}
+
+#define CORE(library, id, T) ((T)(void *)(library)->core[id])
+#define CORE2(library, id, T) ((T)(void *)(library)->core2[id])
+typedef int (*push_fn)(const char *);
+typedef int (*push_wide_fn)(const wchar_t *);
+typedef int (*push_ex_fn)(const struct st_nvtx_attributes *);
+typedef int (*pop_fn)(void);
+typedef void (*mark_fn)(const char *);
+typedef uint64_t (*start_fn)(const char *);
+typedef void (*end_fn)(uint64_t);
+typedef int (*domain_push_fn)(void *, const struct st_nvtx_attributes *);
+typedef int (*domain_pop_fn)(void *);
+typedef void *(*register_fn)(void *, const char *);
+typedef void *(*create_fn)(const char *);
+
+static int push(struct library *library, const char *name)
+{
+    return CORE(library, ST_NVTX_RANGE_PUSH_A, push_fn)(name);
+}
+
+static int pop(struct library *library)
+{
+    return CORE(library, ST_NVTX_RANGE_POP, pop_fn)();
+}
+
+static void test_nvtx_alone(void **state)
+{
+    struct library library;
+    struct st_nvtx_attributes attributes = {.version = 2, .size = sizeof(attributes), .message_type = ST_NVTX_ASCII};
+    const char *why;
+
+    assert_int_equal(st_nvtx_state(&why), ST_CAP_NOT_COLLECTED);
+    unsetenv("STAGETAP_INTERNAL_NVTX_CHAIN");
+    assert_int_equal(load(&library), 1);
+    assert_int_equal(st_nvtx_state(&why), ST_CAP_ACCEPTED);
+    last_span = 0;
+    assert_int_equal(push(&library, "decode_latents"), 0);
+    assert_int_equal(push(&library, "something else"), 1);
+    assert_int_equal(push(&library, "step 3"), 2);
+    assert_int_equal(pop(&library), 2);
+    assert_int_equal(pop(&library), 1);
+    assert_int_equal(pop(&library), 0);
+    assert_int_equal(pop(&library), -1); /* one too many */
+    assert_line("+1:1:decode:9 +2:3::10 -2:4 -1:4 ");
+    CORE(&library, ST_NVTX_RANGE_PUSH_W, push_wide_fn)(L"\u00e4\u20ac\U0001f600");
+    pop(&library);
+    assert_line("+3:1:umlaut:13 -3:4 ");
+    push(&library, NULL);
+    pop(&library);
+    assert_line("");
+    attributes.message.ascii = "decode";
+    CORE(&library, ST_NVTX_RANGE_PUSH_EX, push_ex_fn)(&attributes);
+    pop(&library);
+    assert_line("+4:1:decode:9 -4:4 ");
+    attributes.size = 40; /* an older structure without a message */
+    CORE(&library, ST_NVTX_RANGE_PUSH_EX, push_ex_fn)(&attributes);
+    pop(&library);
+    CORE(&library, ST_NVTX_RANGE_PUSH_EX, push_ex_fn)(NULL);
+    pop(&library);
+    CORE(&library, ST_NVTX_MARK_A, mark_fn)("decode");
+    assert_line("");
+    CORE(&library, ST_NVTX_MARK_A, mark_fn)("stop");
+    CORE(&library, ST_NVTX_MARK_A, mark_fn)("tick");
+    assert_line("end:sample mark:1:sample ");
+}
+
+static void test_nvtx_domains(void **state)
+{
+    struct library library;
+    struct st_nvtx_attributes attributes = {
+        .version = 2, .size = sizeof(attributes), .message_type = ST_NVTX_REGISTERED};
+
+    load(&library);
+    create_fn create = CORE2(&library, ST_NVTX_DOMAIN_CREATE_A, create_fn);
+    register_fn register_string = CORE2(&library, ST_NVTX_DOMAIN_REGISTER_STRING_A, register_fn);
+    domain_push_fn domain_push = CORE2(&library, ST_NVTX_DOMAIN_RANGE_PUSH_EX, domain_push_fn);
+    domain_pop_fn domain_pop = CORE2(&library, ST_NVTX_DOMAIN_RANGE_POP, domain_pop_fn);
+    void *one = create("one"), *two = create("two");
+    assert_non_null(one);
+    assert_ptr_not_equal(one, two);
+    void *decode = register_string(one, "decode"), *other = register_string(one, "other");
+    assert_non_null(other);
+    last_span = 0;
+    attributes.message.registered = decode;
+    assert_int_equal(domain_push(one, &attributes), 0);
+    attributes.message.registered = other;
+    assert_int_equal(domain_push(two, &attributes), 0); /* levels count per domain */
+    assert_int_equal(push(&library, "step 1"), 0);
+    assert_int_equal(domain_pop(one), 0); /* not the last one pushed */
+    assert_line("+1:1:decode:9 +2:3::10 -1:4 ");
+    assert_int_equal(pop(&library), 0);
+    assert_line("-2:4 ");
+    assert_int_equal(domain_pop(two), 0);
+    assert_int_equal(domain_pop(two), -1);
+    attributes.message.registered = (void *)0x1234; /* never registered */
+    domain_push(one, &attributes);
+    domain_pop(one);
+    assert_line("");
+}
+
+static void test_nvtx_deep(void **state)
+{
+    struct library library;
+
+    load(&library);
+    for (int i = 0; i < 100; i++) push(&library, "x");
+    for (int i = 0; i < 100; i++) pop(&library);
+    last_span = 0;
+    push(&library, "decode");
+    pop(&library);
+    assert_line("+1:1:decode:9 -1:4 ");
+}
+
+static struct library shared;
+static uint64_t shared_id;
+
+static void *end_elsewhere(void *arg)
+{
+    CORE(&shared, ST_NVTX_RANGE_END, end_fn)(shared_id);
+    return NULL;
+}
+
+static void test_nvtx_started(void **state)
+{
+    pthread_t thread;
+
+    load(&shared);
+    start_fn start = CORE(&shared, ST_NVTX_RANGE_START_A, start_fn);
+    end_fn end = CORE(&shared, ST_NVTX_RANGE_END, end_fn);
+    last_span = 0;
+    uint64_t a = start("decode"), b = start("other"), c = start("step 1");
+    assert_true(a != 0 && b != 0 && a != b && b != c && a != c);
+    end(a);
+    end(b);
+    end(a); /* again */
+    end(0);
+    end(c);
+    assert_line("+1:1:decode:9 +2:3::10 -1:4 -2:4 ");
+
+    shared_id = start("decode");
+    pthread_create(&thread, NULL, end_elsewhere, NULL);
+    pthread_join(thread, NULL);
+    assert_line("+3:1:decode:9 "); /* not closed by a thread that does not own it */
+    push(&shared, "x");
+    assert_line("-3:2 "); /* but late, by its own */
+    pop(&shared);
+
+    uint64_t ids[300];
+    for (int i = 0; i < 300; i++) ids[i] = start("decode");
+    for (int i = 0; i < 300; i++) end(ids[i]);
+    line[0] = '\0';
+    last_span = 0;
+    end(start("decode"));
+    assert_line("+1:1:decode:9 -1:4 ");
+}
+
+/* ---- another tool ---- */
+
+static int tool_push(const char *name)
+{
+    NOTE("tool:%s ", name);
+    return 42;
+}
+
+static uint64_t tool_start(const char *name)
+{
+    return 4711;
+}
+
+static int attach_tool(st_nvtx_get_table_fn get)
+{
+    loading->core[ST_NVTX_RANGE_PUSH_A] = (st_nvtx_function)(void *)tool_push;
+    loading->core[ST_NVTX_RANGE_START_A] = (st_nvtx_function)(void *)tool_start;
+    return 1;
+}
+
+static int refuse_tool(st_nvtx_get_table_fn get)
+{
+    return 0;
+}
+
+static void test_nvtx_chained(void **state)
+{
+    struct library library, second, plain;
+
+    setenv("STAGETAP_INTERNAL_NVTX_CHAIN", "/other/tool.so", 1);
+    other_tool = attach_tool;
+    assert_int_equal(load(&library), 1);
+    other_tool = refuse_tool;
+    assert_int_equal(load(&plain), 1);
+    other_tool = attach_tool;
+    assert_int_equal(load(&second), 1);
+    assert_ptr_equal(library.core[ST_NVTX_RANGE_PUSH_A], second.core[ST_NVTX_RANGE_PUSH_A]); /* one set serves both */
+    last_span = 0;
+    assert_int_equal(push(&library, "decode"), 42);
+    assert_int_equal(pop(&library), 0); /* the tool has no pop: our own level */
+    assert_line("+1:1:decode:9 tool:decode -1:4 ");
+    assert_int_equal(CORE(&library, ST_NVTX_RANGE_START_A, start_fn)("decode"), 4711);
+    CORE(&library, ST_NVTX_RANGE_END, end_fn)(4711);
+    assert_line("+2:1:decode:9 -2:4 ");
+    /* its handles are not made up for it: it would get them back */
+    assert_null(CORE2(&library, ST_NVTX_DOMAIN_CREATE_A, create_fn)("d"));
+    assert_null(CORE2(&library, ST_NVTX_DOMAIN_REGISTER_STRING_A, register_fn)(NULL, "decode"));
+    push(&plain, "decode");
+    pop(&plain);
+    assert_line("+3:1:decode:9 -3:4 ");
+    other_tool = NULL;
+    unsetenv("STAGETAP_INTERNAL_NVTX_CHAIN");
+}
+
+static void test_many_names(void **state)
+{
+    struct library library;
+    char name[32];
+
+    load(&library);
+    for (int i = 0; i < 70; i++) {
+        snprintf(name, sizeof(name), "layer_%d", i);
+        push(&library, name);
+        pop(&library);
+    }
+    assert_non_null(strstr(line, ":l62:14 ")); /* unet/down was the first of 64 */
+    assert_null(strstr(line, ":l63:14 "));
+    assert_non_null(strstr(line, ":other:14 "));
+    line[0] = '\0';
+    last_span = 0;
+    push(&library, "layer_5");
+    pop(&library);
+    assert_line("+1:1:l5:14 -1:4 ");
+}
+
+static void test_environment(void **state)
+{
+    char first[4096];
+
+    setenv("NVTX_INJECTION64_PATH", "/other/tool.so", 1);
+    st_stages_on_provider();
+    st_stages_on_provider();
+    snprintf(first, sizeof(first), "%s", getenv("NVTX_INJECTION64_PATH"));
+    assert_int_equal(first[0], '/');
+    assert_non_null(strstr(first, "test_stages"));
+    assert_string_equal(getenv("STAGETAP_INTERNAL_NVTX_CHAIN"), "/other/tool.so");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_symbols),    cmocka_unit_test(test_nvtx_alone),   cmocka_unit_test(test_nvtx_domains),
+        cmocka_unit_test(test_nvtx_deep),  cmocka_unit_test(test_nvtx_started), cmocka_unit_test(test_nvtx_chained),
+        cmocka_unit_test(test_many_names), cmocka_unit_test(test_environment),
+    };
+    return cmocka_run_group_tests(tests, set_up, NULL);
+}
