@@ -60,7 +60,7 @@ __attribute__((format(printf, 3, 4))) static bool fail(struct parser *p, const c
 }
 
 /* Copies into the arena and terminates. NULL, with the error set, if it is full. */
-static const char *keep(struct parser *p, const char *where, const char *text, size_t length)
+static char *keep(struct parser *p, const char *where, const char *text, size_t length)
 {
     struct st_map *map = p->map;
     char *ret = map->arena + map->arena_used;
@@ -252,12 +252,28 @@ static bool parse_pattern(struct parser *p, struct st_map_rule *rule)
     return true;
 }
 
+/* The rule from `begin` to here for people to read: columns of blanks become one blank. */
+static const char *keep_rule(struct parser *p, const char *begin)
+{
+    char *text = keep(p, begin, begin, (size_t)(p->at - begin));
+    char *to = text;
+    bool quoted = false;
+
+    if (text == NULL) return NULL;
+    for (const char *from = text; *from != '\0'; from++) {
+        if (*from == '"' && (from == text || from[-1] != '\\')) quoted = !quoted;
+        if (!quoted && is_blank(*from) && (is_blank(from[1]) || from[1] == '\0')) continue;
+        *to++ = *from;
+    }
+    *to = '\0';
+    return text;
+}
+
 static bool parse_rule(struct parser *p)
 {
     struct st_map *map = p->map;
     struct st_map_rule rule = {0};
     const char *begin = p->at;
-    const char *end;
 
     if (map->count == map->capacity) return fail(p, begin, "more than %u rules", map->capacity);
     rule.line_number = (uint16_t)(p->line < UINT16_MAX ? p->line : UINT16_MAX);
@@ -265,9 +281,7 @@ static bool parse_rule(struct parser *p)
     if (!parse_source(p, &rule) || !parse_pattern(p, &rule) || !parse_meaning(p, &rule)) return false;
     if (rule.source == ST_MAP_KERNEL && rule.role != ST_MAP_STAGE && rule.role != ST_MAP_LOAD)
         return fail(p, begin, "a kernel rule moves device work to a stage; after '->' only a stage name is allowed");
-    end = p->at;
-    while (end > begin && is_blank(end[-1])) end--;
-    rule.text = keep(p, begin, begin, (size_t)(end - begin));
+    rule.text = keep_rule(p, begin);
     if (rule.text == NULL) return false;
     rule.origin = p->origin;
     map->rules[map->count++] = rule;

@@ -34,7 +34,7 @@ struct st_map_rule {
     uint16_t line_number, column;
     const char *pattern; /* glob: `*` any run, `?` one character; the rest literal */
     const char *name;    /* stage name, may hold $1 … $9; "" where the role has none */
-    const char *text;    /* the rule as written, trimmed */
+    const char *text;    /* the rule as written, without surplus blanks */
     const char *origin;  /* preset name, path, or "inline" */
 };
 

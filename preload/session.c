@@ -27,7 +27,6 @@ static struct {
     _Atomic int state; /* enum session_state */
     char folder[ST_SINK_PATH_BYTES]; /* "" = unknown */
     char program[128];
-    struct st_clock_sample first_sample; /* of the constructor: gives the clock's rate at the start */
     uint8_t id[16], run[16];
     struct st_sink sink; /* copied into the writer */
 } session;
@@ -71,7 +70,6 @@ void st_session_prepare(int argc, char **argv)
     if (!getcwd(session.folder, sizeof(session.folder))) {
         session.folder[0] = '\0';
     }
-    st_clock_read(NULL, &session.first_sample);
 }
 
 /* Field 22 of /proc/self/stat: start time in clock ticks since boot; 0 = unknown. */
@@ -198,13 +196,15 @@ static bool start(void)
         st_log(ST_LOG_WARN, "%s", st_options.notes[i]);
     }
     uint64_t start_ticks = read_start_ticks();
-    struct st_clock_sample now;
+    struct st_clock_sample first, now; /* a first idea of the clock's rate */
+    st_clock_init();
+    st_clock_read(NULL, &first);
     make_ids();
     if (!open_sink(start_ticks)) {
         return false;
     }
     st_clock_read(NULL, &now);
-    uint64_t rate = st_clock.is_tsc ? st_clock_rate(&session.first_sample, &now) : 1000000000;
+    uint64_t rate = st_clock.is_tsc ? st_clock_rate(&first, &now) : 1000000000;
     set_up_rings(start_ticks, &now, rate);
     if (st_thread_current) {
         st_thread_share_ring(st_thread_current);

@@ -32,7 +32,7 @@ build="$root/build-ci"
 options="-Dwerror=true"
 if [ "$sanitize" = yes ]; then
     build="$root/build-sanitize"
-    options="$options -Db_sanitize=address,undefined -Db_lundef=false"
+    options="-Db_sanitize=address,undefined -Db_lundef=false"
 fi
 if [ ! -f "$build/build.ninja" ]; then
     rm -rf "$build"

@@ -281,6 +281,7 @@ static _Atomic uint32_t is_flushed;
 static void *flush_thread(void *arg)
 {
     st_suppress++;
+    cupti.library.f.ActivityFlushAll(0); /* what is complete is safe before the risky part */
     cupti.library.f.ActivityFlushAll(ST_CUPTI_FLUSH_FORCED);
     atomic_store_explicit(&is_flushed, 1, memory_order_release); /* pairs with wait_flushed */
     syscall(SYS_futex, &is_flushed, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
@@ -371,13 +372,13 @@ void st_device_fork_child(void)
 {
     int phase = atomic_load_explicit(&cupti.phase, memory_order_relaxed);
 
-    cupti.library.refusal[0] = cupti.library.tried[0] = '\0';
     if (phase >= PHASE_RUNNING) {
         for (int i = 0; i < CAP_COUNT; i++)
             set_capability(i, ST_CAP_NOT_COLLECTED, "forked from a process that used the device");
         phase = PHASE_GONE;
     } else if (phase == PHASE_REFUSED) {
-        phase = PHASE_IDLE; /* this process may fare better */
+        memset(&cupti.library, 0, sizeof(cupti.library)); /* this process may fare better */
+        phase = PHASE_IDLE;
     }
     atomic_store_explicit(&cupti.phase, phase, memory_order_release);
 }

@@ -18,6 +18,15 @@ const char *st_cupti_error(const struct st_cupti_library *library, int result)
     static char number[32];
     const char *text = NULL;
 
+    switch (result) { /* also said by a library that refuses every call */
+    case ST_CUPTI_NOT_INITIALIZED:
+        return "CUPTI_ERROR_NOT_INITIALIZED";
+    case ST_CUPTI_INSUFFICIENT_PRIVILEGES:
+        return "CUPTI_ERROR_INSUFFICIENT_PRIVILEGES: allow it with the driver option "
+               "NVreg_RestrictProfilingToAdminUsers=0, or run with CAP_SYS_ADMIN";
+    default:
+        break;
+    }
     if (library->f.GetResultString != NULL && library->f.GetResultString(result, &text) == 0 && text != NULL)
         return text;
     snprintf(number, sizeof(number), "CUPTI error %d", result);
@@ -79,9 +88,7 @@ static int probe_subscription(struct st_cupti_library *library)
         snprintf(library->refusal, sizeof(library->refusal), "another tool holds the CUPTI subscription: %s",
                  holder[0] != '\0' ? holder : "it does not say its name");
     if (result == ST_CUPTI_INSUFFICIENT_PRIVILEGES)
-        snprintf(library->refusal, sizeof(library->refusal),
-                 "%s: allow it with the driver option NVreg_RestrictProfilingToAdminUsers=0 or CAP_SYS_ADMIN",
-                 st_cupti_error(library, result));
+        snprintf(library->refusal, sizeof(library->refusal), "%s", st_cupti_error(library, result));
     return result;
 }
 
@@ -96,6 +103,9 @@ static bool try_library(const char *path, enum st_cupti_place place, void *arg)
         if (place != ST_CUPTI_LOADER) note_tried(library, path, "%s", text != NULL ? text : "cannot be loaded");
         return false;
     }
+    for (int i = 0; i < library->handle_count; i++)
+        if (library->handles[i] == handle) return false; /* the same file by another path */
+    if (library->handle_count < ST_CUPTI_MAX_TRIED) library->handles[library->handle_count++] = handle;
     if (!resolve(library, handle, path)) return false;
     result = library->f.GetVersion(&library->version);
     if (result == ST_CUPTI_SUCCESS) result = probe_subscription(library);

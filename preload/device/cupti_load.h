@@ -11,6 +11,7 @@
 #include "records.h"
 
 #define ST_CUPTI_WHY_BYTES 256
+#define ST_CUPTI_MAX_TRIED 16
 
 struct st_cupti_library {
     bool is_usable;
@@ -18,8 +19,10 @@ struct st_cupti_library {
     uint32_t version; /* cuptiGetVersion */
     struct st_cupti_sizes sizes;
     char path[512];
-    char refusal[ST_CUPTI_WHY_BYTES]; /* why there is none */
-    char tried[1024];                 /* libraries that were not usable, each with the reason */
+    char refusal[ST_CUPTI_WHY_BYTES];  /* why there is none */
+    char tried[1024];                  /* libraries that were not usable, each with the reason */
+    void *handles[ST_CUPTI_MAX_TRIED]; /* what was opened so far */
+    int handle_count;
 };
 
 /*

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Choosing and sampling the trace clock; see clock.h. */
+/*
+ * Choosing and sampling the trace clock; see clock.h. May run inside a thunk: no libc but getauxval, no vector
+ * registers. CPUID is asked as late as possible: in a virtual machine it costs tens of microseconds.
+ */
 #include "clock.h"
 
 #include <elf.h>
 #include <link.h>
-#include <string.h>
+#include <stdatomic.h>
 #include <sys/auxv.h>
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -18,6 +21,15 @@ static int gettime_by_syscall(clockid_t clock, struct timespec *ret_time)
 }
 
 struct st_clock st_clock = {.is_tsc = false, .gettime = gettime_by_syscall};
+
+static bool is_same(const char *a, const char *b)
+{
+    while (*a && *a == *b) {
+        a++;
+        b++;
+    }
+    return *a == *b;
+}
 
 /* The vDSO is a small ELF image; its symbol table is walked once. */
 static st_clock_gettime_fn find_vdso_gettime(void)
@@ -52,7 +64,7 @@ static st_clock_gettime_fn find_vdso_gettime(void)
         }
     }
     for (uint32_t i = 0; strings && symbols && hash && i < hash[1]; i++) {
-        if (strcmp(strings + symbols[i].st_name, "__vdso_clock_gettime") == 0) {
+        if (is_same(strings + symbols[i].st_name, "__vdso_clock_gettime")) {
             return (st_clock_gettime_fn)(bias + symbols[i].st_value);
         }
     }
@@ -72,11 +84,16 @@ static bool has_invariant_counter(void)
 
 void st_clock_init(void)
 {
+    static atomic_bool is_done;
+    if (atomic_load_explicit(&is_done, memory_order_acquire)) {
+        return;
+    }
     st_clock_gettime_fn vdso = find_vdso_gettime();
     if (vdso) {
         st_clock.gettime = vdso;
     }
     st_clock.is_tsc = has_invariant_counter();
+    atomic_store_explicit(&is_done, true, memory_order_release);
 }
 
 void st_clock_read(uint64_t (*device_clock)(void), struct st_clock_sample *ret_sample)
@@ -103,7 +120,7 @@ void st_clock_read(uint64_t (*device_clock)(void), struct st_clock_sample *ret_s
 uint64_t st_clock_rate(const struct st_clock_sample *first, const struct st_clock_sample *last)
 {
     uint64_t ns = last->monotonic_ns - first->monotonic_ns;
-    if (ns < 1000000 || last->ticks <= first->ticks) {
+    if (ns < 100000 || last->ticks <= first->ticks) {
         return 0;
     }
     return (uint64_t)((unsigned __int128)(last->ticks - first->ticks) * 1000000000u / ns);

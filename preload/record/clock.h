@@ -25,7 +25,8 @@ struct st_clock_sample {
     uint64_t device_ns; /* 0 = not read */
 };
 
-/* Once, before the first st_ticks(). Finds the vDSO's function and decides for the counter. */
+/* Before a thread's first st_ticks(): finds the vDSO's function and decides for the counter. Idempotent; threads that
+ * race here come to the same decision before each goes on. */
 void st_clock_init(void);
 
 /* The tightest of a few tries, with the device library's clock among the readings (NULL: without). Any thread

@@ -189,6 +189,7 @@ struct st_thread *st_thread_create(void)
     if (st_suppress) {
         return NULL;
     }
+    st_clock_init();
     struct st_thread *thread = take_free_block();
     if (thread) {
         thread->tid = st_sys_gettid();

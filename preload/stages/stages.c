@@ -72,7 +72,7 @@ static bool match_symbol(const char *symbol, uint16_t *ret_rule, uint32_t *ret_s
 {
     struct st_stage_match match;
 
-    if (!st_stages_match(ST_MAP_SYMBOL, NULL, symbol, &match)) return false;
+    if (!st_stages_match(ST_MAP_SYMBOL, st_thread_current, symbol, &match)) return false;
     *ret_rule = match.rule;
     *ret_symbol = match.name;
     return true;

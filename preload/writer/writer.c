@@ -28,7 +28,7 @@
 #include "preload/trace/chunk.h"
 #include "preload/trace/slots.h"
 
-enum { BUSY_POLL_NS = 5000000, IDLE_POLL_NS = 50000000, POLLS_TO_IDLE = 20 };
+enum { BUSY_POLL_NS = 5000000, IDLE_POLL_NS = 50000000, POLLS_TO_IDLE = 20, SECOND_FLUSH_NS = 10000000 };
 
 static struct {
     pthread_t thread;
@@ -357,6 +357,7 @@ static void *run(void *unused)
     st_suppress = 1;
     prctl(PR_SET_NAME, "stagetap");
     flush(false);
+    writer.last_flush_ns -= writer.setup.flush_ns - SECOND_FLUSH_NS; /* soon a second reading of the clocks: their rate */
     while (!atomic_load_explicit(&writer.stop, memory_order_acquire)) {
         writer.quiet_polls = drain_rings(false) ? 0 : writer.quiet_polls + 1;
         if (st_clock_ns(CLOCK_MONOTONIC) - writer.last_flush_ns >= writer.setup.flush_ns) {

@@ -2,13 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """headers_alone.py ROOT CC [ARGUMENT...]: each header compiles by itself, without a warning, in any order.
 
-The compiler gets one file that includes one header twice (guards work) and nothing else."""
+The compiler gets one file that includes one header twice (guards work) and nothing else. A header beside a
+C++ source of its name (NAME.cc) is C++."""
 import pathlib
 import subprocess
 import sys
 
-FLAGS = ["-std=gnu11", "-D_GNU_SOURCE", "-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-Wno-unused-parameter",
-         "-Wno-unused-function", "-Wno-missing-field-initializers", "-x", "c", "-"]
+FLAGS = ["-D_GNU_SOURCE", "-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-Wno-unused-parameter",
+         "-Wno-unused-function", "-Wno-missing-field-initializers"]
+FOLDERS = [".", "tests/simgpu", "tests/simgpu/driver"]  # as the build has them
+C, CXX = ["-std=gnu11", "-x", "c", "-"], ["-std=gnu++17", "-x", "c++", "-"]
 
 
 def main():
@@ -18,8 +21,10 @@ def main():
     for path in headers:
         name = path.relative_to(root).as_posix()
         text = '#include "%s"\n#include "%s"\n' % (name, name)
-        done = subprocess.run([*compiler, "-I", str(root), "-I", str(root / "tests/simgpu"), *FLAGS], input=text, stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, text=True)
+        language = CXX if path.with_suffix(".cc").exists() else C
+        folders = [option for folder in FOLDERS for option in ("-I", str(root / folder))]
+        command = [*compiler, *folders, *FLAGS, *language]
+        done = subprocess.run(command, input=text, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         if done.returncode != 0:
             print("%s does not stand alone:\n%s" % (name, done.stdout))
             bad += 1

@@ -8,8 +8,8 @@ import sys
 
 LINES, COLUMNS = 800, 120
 SKIP = re.compile(r"^(\.git|build[^/]*|\.venv)$|__pycache__")
-CODE = {".c", ".h", ".S", ".def", ".cu", ".py", ".sh", ".build"}
-C_LIKE = {".c", ".h", ".cu"}
+CODE = {".c", ".cc", ".h", ".S", ".def", ".cu", ".py", ".sh", ".build"}
+C_LIKE = {".c", ".cc", ".h", ".cu"}
 # Written in two halves, so that this file passes its own test.
 MACHINE = re.compile(r"(?<![\w.])/(wo" r"rk|ro" r"ot|ho" r"me)/")
 LEFT_OVER = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X)\b|<<<<" r"<<< |>>>>" r">>> ")

@@ -9,6 +9,7 @@ report. Within a tolerance: wall, host return, device done and host inclusive (2
 and self (20 us or 1 %), gaps and their neighbours. The largest deviations are printed as a table.
 """
 import argparse
+import copy
 import json
 import os
 import sys
@@ -98,8 +99,20 @@ def compare_request(result, want, got, base):
     compare_work_rows(result, f'{where} after', want['after'], got.get('after'), with_host=True)
 
 
+def fold_unattributed(rows):
+    """`unattributed` may be split by thread (unattributed/NAME): its own figures then are the sum of the parts."""
+    whole = {row['name']: copy.deepcopy(row) for row in rows if not row['name'].startswith(truth.UNATTRIBUTED + '/')}
+    for part in (row for row in rows if row['name'].startswith(truth.UNATTRIBUTED + '/')):
+        target = whole[truth.UNATTRIBUTED]
+        for key in ('launches_self', 'wall_share_ns', 'host_self_ns'):
+            target[key] += part[key] or 0
+        for device, own in zip(target['device'], part['device']):
+            device['self_ns'] += own['self_ns']
+    return whole
+
+
 def compare_stages(result, where, want, got):
-    rows = {row['name']: row for row in got.get('stages') or []}
+    rows = fold_unattributed(got.get('stages') or [])
     result.exact(f'{where} rows', sorted(row['name'] for row in want['stages']), sorted(set(rows) - {truth.SHARED}))
     if want['shared_wall_ns'] or truth.SHARED in rows:
         result.near(f'{where} shared wall_share_ns', want['shared_wall_ns'],
@@ -160,10 +173,11 @@ def check_identity(result, request):
         result.exact(f'{where} device {number} sum of idle_by_cause', device['idle_ns'], causes)
         result.exact(f'{where} device {number} identity', wall, device['stages_self_ns'] + device['shared_ns'] +
                      device['unattributed_ns'] + device['other_ns'] + causes)
-        selfs = [entry for row in rows if row['name'] not in (truth.UNATTRIBUTED, truth.SHARED)
+        selfs = [(truth.top(row['name']) == truth.UNATTRIBUTED, entry['self_ns']) for row in rows
                  for entry in row.get('device') or [] if entry['device'] == number]
-        result.exact(f'{where} device {number} sum of self over rows', device['stages_self_ns'],
-                     sum(entry['self_ns'] for entry in selfs))
+        for is_unattributed, key in ((False, 'stages_self_ns'), (True, 'unattributed_ns')):
+            result.exact(f'{where} device {number} {key}: sum over rows', device[key],
+                         sum(value for unattributed, value in selfs if unattributed == is_unattributed))
     for row in rows:
         for entry in row.get('device') or []:
             result.exact(f'{where} {row["name"]} compute + copy only', entry['busy_ns'],
@@ -209,8 +223,9 @@ def compare_gaps(result, want, gaps, base):
         limit = HOST_LIMIT if edge else DEVICE_LIMIT
         result.near(f'{where} start_ns', start, near['start_ns'], limit)
         result.near(f'{where} duration_ns', gap['duration_ns'], near['duration_ns'], limit)
-        result.exact(f'{where} before', gap['before'], near.get('before'))
-        result.exact(f'{where} after', gap['after'], near.get('after'))
+        for key in ('before', 'after'):
+            row = near.get(key)
+            result.exact(f'{where} {key}', gap[key], truth.UNATTRIBUTED if row and truth.top(row) == truth.UNATTRIBUTED else row)
 
 
 def compare_document(report, truth_path, timings_path, kernel_rules=(), row_names=(), quiet=False):

@@ -306,17 +306,17 @@ def device_figures(run, request, device):
 def gaps_of(run, request, device):
     """Maximal intervals in the request in which the device runs nothing, with the rows around."""
     rows = {id(op): row or UNATTRIBUTED for op, row in request.ops}
-    ops = [op for op in run.ops if op.device == device and op.end > op.start]
-    gaps, start = [], None
-    bounds = [(t0, t1) for t0, t1, label, _ in device_pieces(run, request, device) if label[0] == 'idle']
-    for start, end in bounds:
-        before = [op for op in ops if op.end <= start and op.end > request.begin]
-        after = [op for op in ops if op.start >= end and op.start < request.end]
-        last = max(before, key=lambda op: op.end, default=None)
-        first = min(after, key=lambda op: op.start, default=None)
+    ops = [op for op in run.ops if op.device == device and request.begin < op.end and op.start < request.end]
+    by_end, by_start = sorted(ops, key=lambda op: op.end), sorted(ops, key=lambda op: op.start)
+    ends, starts = [op.end for op in by_end], [op.start for op in by_start]
+    gaps = []
+    for start, end, label, _ in device_pieces(run, request, device):
+        if label[0] != 'idle':
+            continue
+        last, first = bisect.bisect_right(ends, start) - 1, bisect.bisect_left(starts, end)
         gaps.append({'request': request.number, 'device': device, 'start_ns': start, 'duration_ns': end - start,
-                     'before': rows.get(id(last), 'other') if last else None,
-                     'after': rows.get(id(first), 'other') if first else None})
+                     'before': rows.get(id(by_end[last]), 'other') if last >= 0 else None,
+                     'after': rows.get(id(by_start[first]), 'other') if first < len(by_start) else None})
     return gaps
 
 

@@ -99,15 +99,25 @@ static void add_kernel(const struct simgpu_op *op, uint64_t start, uint64_t end)
 {
     struct sim_kernel_record r = {
         .kind = SIM_KIND_CONCURRENT_KERNEL,
-        .start = start, .end = end, .completed = end,
-        .deviceId = op->device, .contextId = op->context, .streamId = op->stream,
-        .gridX = (int32_t)op->grid[0], .gridY = (int32_t)op->grid[1], .gridZ = (int32_t)op->grid[2],
-        .blockX = (int32_t)op->block[0], .blockY = (int32_t)op->block[1], .blockZ = (int32_t)op->block[2],
-        .dynamicSharedMemory = (int32_t)op->shared_bytes, .sharedMemoryExecuted = op->shared_bytes,
+        .start = start,
+        .end = end,
+        .completed = end,
+        .deviceId = op->device,
+        .contextId = op->context,
+        .streamId = op->stream,
+        .gridX = (int32_t)op->grid[0],
+        .gridY = (int32_t)op->grid[1],
+        .gridZ = (int32_t)op->grid[2],
+        .blockX = (int32_t)op->block[0],
+        .blockY = (int32_t)op->block[1],
+        .blockZ = (int32_t)op->block[2],
+        .dynamicSharedMemory = (int32_t)op->shared_bytes,
+        .sharedMemoryExecuted = op->shared_bytes,
         .correlationId = op->correlation,
         .gridId = atomic_fetch_add(&grid_id, 1) + 1,
         .name = op->name,
-        .graphNodeId = op->graph_node, .graphId = op->graph,
+        .graphNodeId = op->graph_node,
+        .graphId = op->graph,
     };
     sim_buffers_append(&r, sim_record_size(r.kind), op->end_ns);
 }
@@ -116,12 +126,19 @@ static void add_memcpy(const struct simgpu_op *op, uint64_t start, uint64_t end)
 {
     const struct sim_memcpy_record r = {
         .kind = SIM_KIND_MEMCPY,
-        .copyKind = (uint8_t)op->copy_kind, .srcKind = (uint8_t)op->source_memory,
-        .dstKind = (uint8_t)op->target_memory, .flags = op->is_async ? 1 : 0,
-        .bytes = op->bytes, .start = start, .end = end,
-        .deviceId = op->device, .contextId = op->context, .streamId = op->stream,
+        .copyKind = (uint8_t)op->copy_kind,
+        .srcKind = (uint8_t)op->source_memory,
+        .dstKind = (uint8_t)op->target_memory,
+        .flags = op->is_async ? 1 : 0,
+        .bytes = op->bytes,
+        .start = start,
+        .end = end,
+        .deviceId = op->device,
+        .contextId = op->context,
+        .streamId = op->stream,
         .correlationId = op->correlation,
-        .graphNodeId = op->graph_node, .graphId = op->graph,
+        .graphNodeId = op->graph_node,
+        .graphId = op->graph,
         .copyCount = 1,
     };
     sim_buffers_append(&r, sim_record_size(r.kind), op->end_ns);
@@ -131,13 +148,22 @@ static void add_peer_copy(const struct simgpu_op *op, uint64_t start, uint64_t e
 {
     const struct sim_peer_record r = {
         .kind = SIM_KIND_MEMCPY2,
-        .copyKind = (uint8_t)op->copy_kind, .srcKind = (uint8_t)op->source_memory,
-        .dstKind = (uint8_t)op->target_memory, .flags = op->is_async ? 1 : 0,
-        .bytes = op->bytes, .start = start, .end = end,
-        .deviceId = op->device, .contextId = op->context, .streamId = op->stream,
-        .srcDeviceId = op->device, .srcContextId = op->context, .dstDeviceId = op->peer_device,
+        .copyKind = (uint8_t)op->copy_kind,
+        .srcKind = (uint8_t)op->source_memory,
+        .dstKind = (uint8_t)op->target_memory,
+        .flags = op->is_async ? 1 : 0,
+        .bytes = op->bytes,
+        .start = start,
+        .end = end,
+        .deviceId = op->device,
+        .contextId = op->context,
+        .streamId = op->stream,
+        .srcDeviceId = op->device,
+        .srcContextId = op->context,
+        .dstDeviceId = op->peer_device,
         .correlationId = op->correlation,
-        .graphNodeId = op->graph_node, .graphId = op->graph,
+        .graphNodeId = op->graph_node,
+        .graphId = op->graph,
     };
     sim_buffers_append(&r, sim_record_size(r.kind), op->end_ns);
 }
@@ -146,11 +172,17 @@ static void add_memset(const struct simgpu_op *op, uint64_t start, uint64_t end)
 {
     const struct sim_memset_record r = {
         .kind = SIM_KIND_MEMSET,
-        .bytes = op->bytes, .start = start, .end = end,
-        .deviceId = op->device, .contextId = op->context, .streamId = op->stream,
+        .bytes = op->bytes,
+        .start = start,
+        .end = end,
+        .deviceId = op->device,
+        .contextId = op->context,
+        .streamId = op->stream,
         .correlationId = op->correlation,
-        .flags = op->is_async ? 1 : 0, .memoryKind = (uint16_t)op->target_memory,
-        .graphNodeId = op->graph_node, .graphId = op->graph,
+        .flags = op->is_async ? 1 : 0,
+        .memoryKind = (uint16_t)op->target_memory,
+        .graphNodeId = op->graph_node,
+        .graphId = op->graph,
     };
     sim_buffers_append(&r, sim_record_size(r.kind), op->end_ns);
 }

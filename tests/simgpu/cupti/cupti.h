@@ -62,18 +62,18 @@ extern const unsigned sim_driver_cbid_count, sim_runtime_cbid_count;
 extern const char *const sim_driver_cbid_names[], *const sim_runtime_cbid_names[];
 
 /* First lines of API functions: of those that may be called inside a buffer callback, and of the others. */
-#define SIM_READER()                          \
-    do {                                      \
-        if (sim_faults()->no_cupti) {         \
-            return SIM_CUPTI_NOT_INITIALIZED; \
-        }                                     \
+#define SIM_READER()                                                                                                   \
+    do {                                                                                                               \
+        if (sim_faults()->no_cupti) {                                                                                  \
+            return SIM_CUPTI_NOT_INITIALIZED;                                                                          \
+        }                                                                                                              \
     } while (0)
-#define SIM_CALL()                                                      \
-    do {                                                                \
-        if (sim_in_callback()) {                                        \
-            sim_trap(__func__, "called from inside a buffer callback"); \
-        }                                                               \
-        SIM_READER();                                                   \
+#define SIM_CALL()                                                                                                     \
+    do {                                                                                                               \
+        if (sim_in_callback()) {                                                                                       \
+            sim_trap(__func__, "called from inside a buffer callback");                                                \
+        }                                                                                                              \
+        SIM_READER();                                                                                                  \
     } while (0)
 
 int cuptiActivityGetNextRecord(uint8_t *buffer, size_t valid_bytes, void **record);

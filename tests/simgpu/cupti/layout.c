@@ -6,6 +6,7 @@
 #include "records.h"
 #include "cupti.h"
 
+/* clang-format off */
 static const struct sim_layout layout_13_0 = {
     "13.0", 130001,
     {
@@ -16,6 +17,7 @@ static const struct sim_layout layout_13_0 = {
         [54] = 64, [55] = 32,
     },
 };
+/* clang-format on */
 
 const struct sim_layout *const sim_layout = &layout_13_0;
 

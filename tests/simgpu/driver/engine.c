@@ -16,7 +16,7 @@
 #include "timeline.h"
 #include "truth.h"
 
-enum { COPY_H2D = 1, COPY_D2H = 2, COPY_P2P = 10, WORTH_FLUSHING_NS = 1000000 };
+enum { COPY_H2D = 1, COPY_D2H = 2, COPY_P2P = 10, WORTH_FLUSHING_NS = 100000 };
 
 pthread_mutex_t sim_engine_lock = PTHREAD_MUTEX_INITIALIZER;
 

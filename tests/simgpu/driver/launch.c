@@ -14,6 +14,7 @@
 #include "faults.h"
 #include "model.h"
 #include "module.h"
+#include "truth.h"
 
 struct launch {
     struct sim_function *function;
@@ -42,6 +43,7 @@ static CUresult planned_fault(struct sim_context *context)
     long count = atomic_fetch_add(&launches, 1) + 1;
 
     if (count == simgpu_fault("abort")) {
+        sim_truth_flush();
         abort();
     }
     if (count == simgpu_fault("launch-fail")) {

@@ -58,8 +58,8 @@ SIM_API_SZ(SIM_CONTEXT, cudaMemcpy, _ptds, (target, source, bytes, kind), void *
     return copy(drv, target, source, bytes, kind);
 }
 
-SIM_API_SZ(SIM_CONTEXT, cudaMemcpyAsync, _ptsz, (target, source, bytes, kind, stream), void *target,
-           const void *source, size_t bytes, int kind, void *stream)
+SIM_API_SZ(SIM_CONTEXT, cudaMemcpyAsync, _ptsz, (target, source, bytes, kind, stream), void *target, const void *source,
+           size_t bytes, int kind, void *stream)
 {
     return copy_async(drv, target, source, bytes, kind, stream);
 }
@@ -109,9 +109,16 @@ static int copy2d(const struct sim_driver *drv, void *target, size_t target_pitc
         return 12; /* cudaErrorInvalidPitchValue */
     }
     const CUDA_MEMCPY2D c = {
-        .srcMemoryType = memory_type(kind, 0), .srcHost = source, .srcDevice = dev(source), .srcPitch = source_pitch,
-        .dstMemoryType = memory_type(kind, 1), .dstHost = target, .dstDevice = dev(target), .dstPitch = target_pitch,
-        .WidthInBytes = width, .Height = height,
+        .srcMemoryType = memory_type(kind, 0),
+        .srcHost = source,
+        .srcDevice = dev(source),
+        .srcPitch = source_pitch,
+        .dstMemoryType = memory_type(kind, 1),
+        .dstHost = target,
+        .dstDevice = dev(target),
+        .dstPitch = target_pitch,
+        .WidthInBytes = width,
+        .Height = height,
     };
     return async ? drv->cuMemcpy2DAsync(&c, stream) : drv->cuMemcpy2DUnaligned(&c);
 }
@@ -124,9 +131,8 @@ SIM_API_SZ(SIM_CONTEXT, cudaMemcpy2D, _ptds, (target, target_pitch, source, sour
 }
 
 SIM_API_SZ(SIM_CONTEXT, cudaMemcpy2DAsync, _ptsz,
-           (target, target_pitch, source, source_pitch, width, height, kind, stream), void *target,
-           size_t target_pitch, const void *source, size_t source_pitch, size_t width, size_t height, int kind,
-           void *stream)
+           (target, target_pitch, source, source_pitch, width, height, kind, stream), void *target, size_t target_pitch,
+           const void *source, size_t source_pitch, size_t width, size_t height, int kind, void *stream)
 {
     return copy2d(drv, target, target_pitch, source, source_pitch, width, height, kind, 1, stream);
 }
@@ -140,13 +146,25 @@ static int copy3d(const struct sim_driver *drv, const struct sim_memcpy3d_parms 
         return SIM_NOT_SUPPORTED;
     }
     const CUDA_MEMCPY3D c = {
-        .srcXInBytes = p->srcPos[0], .srcY = p->srcPos[1], .srcZ = p->srcPos[2],
-        .srcMemoryType = memory_type(p->kind, 0), .srcHost = p->srcPtr.ptr, .srcDevice = dev(p->srcPtr.ptr),
-        .srcPitch = p->srcPtr.pitch, .srcHeight = p->srcPtr.ysize,
-        .dstXInBytes = p->dstPos[0], .dstY = p->dstPos[1], .dstZ = p->dstPos[2],
-        .dstMemoryType = memory_type(p->kind, 1), .dstHost = p->dstPtr.ptr, .dstDevice = dev(p->dstPtr.ptr),
-        .dstPitch = p->dstPtr.pitch, .dstHeight = p->dstPtr.ysize,
-        .WidthInBytes = p->extent.width, .Height = p->extent.height, .Depth = p->extent.depth,
+        .srcXInBytes = p->srcPos[0],
+        .srcY = p->srcPos[1],
+        .srcZ = p->srcPos[2],
+        .srcMemoryType = memory_type(p->kind, 0),
+        .srcHost = p->srcPtr.ptr,
+        .srcDevice = dev(p->srcPtr.ptr),
+        .srcPitch = p->srcPtr.pitch,
+        .srcHeight = p->srcPtr.ysize,
+        .dstXInBytes = p->dstPos[0],
+        .dstY = p->dstPos[1],
+        .dstZ = p->dstPos[2],
+        .dstMemoryType = memory_type(p->kind, 1),
+        .dstHost = p->dstPtr.ptr,
+        .dstDevice = dev(p->dstPtr.ptr),
+        .dstPitch = p->dstPtr.pitch,
+        .dstHeight = p->dstPtr.ysize,
+        .WidthInBytes = p->extent.width,
+        .Height = p->extent.height,
+        .Depth = p->extent.depth,
     };
     return async ? drv->cuMemcpy3DAsync(&c, stream) : drv->cuMemcpy3D(&c);
 }
@@ -156,8 +174,7 @@ SIM_API_SZ(SIM_CONTEXT, cudaMemcpy3D, _ptds, (parms), const struct sim_memcpy3d_
     return copy3d(drv, parms, 0, NULL);
 }
 
-SIM_API_SZ(SIM_CONTEXT, cudaMemcpy3DAsync, _ptsz, (parms, stream), const struct sim_memcpy3d_parms *parms,
-           void *stream)
+SIM_API_SZ(SIM_CONTEXT, cudaMemcpy3DAsync, _ptsz, (parms, stream), const struct sim_memcpy3d_parms *parms, void *stream)
 {
     return copy3d(drv, parms, 1, stream);
 }

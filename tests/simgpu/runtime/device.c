@@ -12,9 +12,16 @@ struct prop_field {
     unsigned short offset, attribute, wide;
 };
 
-#define INT(field, attribute) {offsetof(struct sim_device_prop, field), attribute, 0}
-#define SIZE(field, attribute) {offsetof(struct sim_device_prop, field), attribute, 1}
+#define INT(field, attribute)                                                                                          \
+    {                                                                                                                  \
+        offsetof(struct sim_device_prop, field), attribute, 0                                                          \
+    }
+#define SIZE(field, attribute)                                                                                         \
+    {                                                                                                                  \
+        offsetof(struct sim_device_prop, field), attribute, 1                                                          \
+    }
 
+/* clang-format off */
 static const struct prop_field prop_fields[] = {
     SIZE(sharedMemPerBlock, 8), INT(regsPerBlock, 12), INT(warpSize, 10), SIZE(memPitch, 11),
     INT(maxThreadsPerBlock, 1), INT(maxThreadsDim[0], 2), INT(maxThreadsDim[1], 3), INT(maxThreadsDim[2], 4),
@@ -51,6 +58,7 @@ static const struct prop_field prop_fields[] = {
     INT(deviceNumaId, 131), INT(mpsEnabled, 133), INT(hostNumaId, 134), INT(gpuPciDeviceID, 139),
     INT(gpuPciSubsystemID, 140), INT(hostNumaMultinodeIpcSupported, 143),
 };
+/* clang-format on */
 
 int cudaGetDeviceCount(int *count);
 int cudaGetDeviceCount(int *count)

@@ -17,8 +17,8 @@ typedef int (*forward_fn)(long, long, long, long, long, long);
 void sim_forward_resolve(void)
 {
 #define FWD(level, name, driver_name, version) name##_to = (forward_fn)sim_rt_lookup(#driver_name, version, 0);
-#define FWD_SZ(level, name, driver_name, version)    \
-    FWD(level, name, driver_name, version)           \
+#define FWD_SZ(level, name, driver_name, version)                                                                      \
+    FWD(level, name, driver_name, version)                                                                             \
     name##_ptsz_to = (forward_fn)sim_rt_lookup(#driver_name, version, 2);
 #include "forward.def"
 #undef FWD
@@ -30,14 +30,14 @@ static int pass_on(forward_fn function, long a, long b, long c, long d, long e, 
     return function ? function(a, b, c, d, e, f) : SIM_NOT_SUPPORTED;
 }
 
-#define ONE(level, mode, name, to)                                   \
-    int name(long a, long b, long c, long d, long e, long f);        \
-    int name(long a, long b, long c, long d, long e, long f)         \
-    {                                                                \
-        SIM_FRAME(level, mode, pass_on(to, a, b, c, d, e, f))        \
+#define ONE(level, mode, name, to)                                                                                     \
+    int name(long a, long b, long c, long d, long e, long f);                                                          \
+    int name(long a, long b, long c, long d, long e, long f)                                                           \
+    {                                                                                                                  \
+        SIM_FRAME(level, mode, pass_on(to, a, b, c, d, e, f))                                                          \
     }
 #define FWD(level, name, driver_name, version) ONE(level, 0, name, name##_to)
-#define FWD_SZ(level, name, driver_name, version)    \
-    ONE(level, 0, name, name##_to)                   \
+#define FWD_SZ(level, name, driver_name, version)                                                                      \
+    ONE(level, 0, name, name##_to)                                                                                     \
     ONE(level, 1, name##_ptsz, name##_ptsz_to)
 #include "forward.def"

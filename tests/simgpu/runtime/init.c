@@ -66,8 +66,8 @@ void *sim_rt_lookup(const char *name, int version, unsigned long long flags)
 static void resolve_table(struct sim_driver *table, unsigned long long flags)
 {
     void *function;
-#define DRV(name, version, params)                                                 \
-    function = sim_rt_lookup(#name, version, flags);                               \
+#define DRV(name, version, params)                                                                                     \
+    function = sim_rt_lookup(#name, version, flags);                                                                   \
     table->name = (int(*) params)(function ? function : (void *)missing_function);
 #include "driver.def"
 #undef DRV

@@ -107,9 +107,16 @@ SIM_API_SZ(SIM_CONTEXT, cudaLaunchKernelExC, _ptsz, (config, function, args), co
         return result;
     }
     CUlaunchConfig c = {
-        config->gridDim.x,  config->gridDim.y,  config->gridDim.z,
-        config->blockDim.x, config->blockDim.y, config->blockDim.z,
-        (unsigned)config->dynamicSmemBytes, config->stream, config->attrs, config->numAttrs,
+        config->gridDim.x,
+        config->gridDim.y,
+        config->gridDim.z,
+        config->blockDim.x,
+        config->blockDim.y,
+        config->blockDim.z,
+        (unsigned)config->dynamicSmemBytes,
+        config->stream,
+        config->attrs,
+        config->numAttrs,
     };
     return drv->cuLaunchKernelEx(&c, kernel, args, NULL);
 }
@@ -178,14 +185,22 @@ SIM_API(SIM_CONTEXT, cudaFuncGetAttributes, (attributes, function), struct sim_f
         unsigned short offset, attribute, wide;
     } fields[] = {
 #define FIELD(name, attribute, wide) {offsetof(struct sim_func_attributes, name), attribute, wide}
-        FIELD(maxThreadsPerBlock, 0, 0),        FIELD(sharedSizeBytes, 1, 1),
-        FIELD(constSizeBytes, 2, 1),            FIELD(localSizeBytes, 3, 1),
-        FIELD(numRegs, 4, 0),                   FIELD(ptxVersion, 5, 0),
-        FIELD(binaryVersion, 6, 0),             FIELD(cacheModeCA, 7, 0),
-        FIELD(maxDynamicSharedSizeBytes, 8, 0), FIELD(preferredShmemCarveout, 9, 0),
-        FIELD(clusterDimMustBeSet, 10, 0),      FIELD(requiredClusterWidth, 11, 0),
-        FIELD(requiredClusterHeight, 12, 0),    FIELD(requiredClusterDepth, 13, 0),
-        FIELD(nonPortableClusterSizeAllowed, 14, 0), FIELD(clusterSchedulingPolicyPreference, 15, 0),
+        FIELD(maxThreadsPerBlock, 0, 0),
+        FIELD(sharedSizeBytes, 1, 1),
+        FIELD(constSizeBytes, 2, 1),
+        FIELD(localSizeBytes, 3, 1),
+        FIELD(numRegs, 4, 0),
+        FIELD(ptxVersion, 5, 0),
+        FIELD(binaryVersion, 6, 0),
+        FIELD(cacheModeCA, 7, 0),
+        FIELD(maxDynamicSharedSizeBytes, 8, 0),
+        FIELD(preferredShmemCarveout, 9, 0),
+        FIELD(clusterDimMustBeSet, 10, 0),
+        FIELD(requiredClusterWidth, 11, 0),
+        FIELD(requiredClusterHeight, 12, 0),
+        FIELD(requiredClusterDepth, 13, 0),
+        FIELD(nonPortableClusterSizeAllowed, 14, 0),
+        FIELD(clusterSchedulingPolicyPreference, 15, 0),
 #undef FIELD
     };
     void *kernel;
@@ -205,8 +220,7 @@ SIM_API(SIM_CONTEXT, cudaFuncGetAttributes, (attributes, function), struct sim_f
     return SIM_SUCCESS;
 }
 
-SIM_API(SIM_CONTEXT, cudaFuncSetAttribute, (function, attribute, value), const void *function, int attribute,
-        int value)
+SIM_API(SIM_CONTEXT, cudaFuncSetAttribute, (function, attribute, value), const void *function, int attribute, int value)
 {
     void *kernel;
     int result = sim_kernel_of(function, &kernel);

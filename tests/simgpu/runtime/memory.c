@@ -105,8 +105,8 @@ SIM_API_SZ(SIM_CONTEXT, cudaMemset, _ptds, (pointer, value, bytes), void *pointe
     return bytes ? drv->cuMemsetD8((uint64_t)(uintptr_t)pointer, (unsigned char)value, bytes) : SIM_SUCCESS;
 }
 
-SIM_API_SZ(SIM_CONTEXT, cudaMemsetAsync, _ptsz, (pointer, value, bytes, stream), void *pointer, int value,
-           size_t bytes, void *stream)
+SIM_API_SZ(SIM_CONTEXT, cudaMemsetAsync, _ptsz, (pointer, value, bytes, stream), void *pointer, int value, size_t bytes,
+           void *stream)
 {
     return bytes ? drv->cuMemsetD8Async((uint64_t)(uintptr_t)pointer, (unsigned char)value, bytes, stream)
                  : SIM_SUCCESS;

@@ -15,6 +15,7 @@
 struct fatbin {
     const void *image;
     void *library;
+    struct entry *entries;
     struct managed *managed; /* variables whose host pointer is still to be filled */
 };
 
@@ -28,6 +29,7 @@ struct managed {
 struct entry {
     _Atomic(const void *) key;
     struct fatbin *fatbin;
+    struct entry *sibling; /* the next one of the same fat binary */
     const char *name;
     size_t bytes;
     _Atomic(void *) kernel; /* cudaKernel_t once resolved */
@@ -134,7 +136,11 @@ static void add(_Atomic(struct table *) *where, void **handle, const void *host,
     pthread_mutex_lock(&lock);
     struct entry *e = find_or_add(where, host);
     if (e) {
-        e->fatbin = (struct fatbin *)handle;
+        if (!e->fatbin) {
+            e->fatbin = (struct fatbin *)handle;
+            e->sibling = e->fatbin->entries;
+            e->fatbin->entries = e;
+        }
         e->name = name;
         e->bytes = bytes;
         atomic_store(&e->kernel, NULL);
@@ -166,18 +172,6 @@ void __cudaRegisterManagedVar(void **handle, void **host, char *device, const ch
     add(&variables, handle, host, name, bytes);
 }
 
-/* Entries of an unloaded shared object must not answer for what is mapped there next. */
-static void forget(_Atomic(struct table *) *where, const struct fatbin *f)
-{
-    struct table *t = atomic_load(where);
-    for (size_t i = 0; t && i <= t->mask; i++) {
-        if (t->slot[i] && t->slot[i]->fatbin == f) {
-            t->slot[i]->fatbin = NULL;
-            atomic_store(&t->slot[i]->kernel, NULL);
-        }
-    }
-}
-
 void __cudaUnregisterFatBinary(void **handle)
 {
     struct fatbin *f = (struct fatbin *)handle;
@@ -185,8 +179,11 @@ void __cudaUnregisterFatBinary(void **handle)
         return;
     }
     pthread_mutex_lock(&lock);
-    forget(&functions, f);
-    forget(&variables, f);
+    /* entries of an unloaded shared object must not answer for what is mapped there next */
+    for (struct entry *e = f->entries; e; e = e->sibling) {
+        e->fatbin = NULL;
+        atomic_store(&e->kernel, NULL);
+    }
     pthread_mutex_unlock(&lock);
     if (f->library) {
         sim_driver_table[0].cuLibraryUnload(f->library);

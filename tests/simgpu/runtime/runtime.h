@@ -53,13 +53,11 @@ void sim_kernel_known(void *kernel);
 
 #define SIM_ARGS(...) __VA_ARGS__
 
-#define SIM_FRAME(level, mode, call)                               \
-    const struct sim_driver *drv = sim_rt_enter(level, mode);      \
-    if (!drv)                                                      \
-        return sim_rt_leave(sim_rt_failed());                      \
-    int result = call;                                             \
-    if (result == SIM_INVALID_CONTEXT && sim_rt_rebind())          \
-        result = call;                                             \
+#define SIM_FRAME(level, mode, call)                                                                                   \
+    const struct sim_driver *drv = sim_rt_enter(level, mode);                                                          \
+    if (!drv) return sim_rt_leave(sim_rt_failed());                                                                    \
+    int result = call;                                                                                                 \
+    if (result == SIM_INVALID_CONTEXT && sim_rt_rebind()) result = call;                                               \
     return sim_rt_leave(result);
 
 /*
@@ -67,27 +65,27 @@ void sim_kernel_known(void *kernel);
  * parameters and `drv`, and returns a cudaError_t. SIM_API_SZ also exports cudaName + suffix (_ptsz, _ptds),
  * the variant that nvcc --default-stream per-thread calls, with the same body on the other table.
  */
-#define SIM_API(level, name, args, ...)                                      \
-    int name(__VA_ARGS__);                                                   \
-    static int name##_body(const struct sim_driver *drv, __VA_ARGS__);       \
-    int name(__VA_ARGS__)                                                    \
-    {                                                                        \
-        SIM_FRAME(level, 0, name##_body(drv, SIM_ARGS args))                 \
-    }                                                                        \
+#define SIM_API(level, name, args, ...)                                                                                \
+    int name(__VA_ARGS__);                                                                                             \
+    static int name##_body(const struct sim_driver *drv, __VA_ARGS__);                                                 \
+    int name(__VA_ARGS__)                                                                                              \
+    {                                                                                                                  \
+        SIM_FRAME(level, 0, name##_body(drv, SIM_ARGS args))                                                           \
+    }                                                                                                                  \
     static int name##_body(const struct sim_driver *drv, __VA_ARGS__)
 
-#define SIM_API_SZ(level, name, suffix, args, ...)                           \
-    int name(__VA_ARGS__);                                                   \
-    int name##suffix(__VA_ARGS__);                                           \
-    static int name##_body(const struct sim_driver *drv, __VA_ARGS__);       \
-    int name(__VA_ARGS__)                                                    \
-    {                                                                        \
-        SIM_FRAME(level, 0, name##_body(drv, SIM_ARGS args))                 \
-    }                                                                        \
-    int name##suffix(__VA_ARGS__)                                            \
-    {                                                                        \
-        SIM_FRAME(level, 1, name##_body(drv, SIM_ARGS args))                 \
-    }                                                                        \
+#define SIM_API_SZ(level, name, suffix, args, ...)                                                                     \
+    int name(__VA_ARGS__);                                                                                             \
+    int name##suffix(__VA_ARGS__);                                                                                     \
+    static int name##_body(const struct sim_driver *drv, __VA_ARGS__);                                                 \
+    int name(__VA_ARGS__)                                                                                              \
+    {                                                                                                                  \
+        SIM_FRAME(level, 0, name##_body(drv, SIM_ARGS args))                                                           \
+    }                                                                                                                  \
+    int name##suffix(__VA_ARGS__)                                                                                      \
+    {                                                                                                                  \
+        SIM_FRAME(level, 1, name##_body(drv, SIM_ARGS args))                                                           \
+    }                                                                                                                  \
     static int name##_body(const struct sim_driver *drv, __VA_ARGS__)
 
 #endif

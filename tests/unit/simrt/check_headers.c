@@ -13,8 +13,8 @@
 #include "tests/simgpu/runtime/types.h"
 
 #define SIZE(ours, theirs) _Static_assert(sizeof(ours) == sizeof(theirs), #ours);
-#define FIELD(ours, our_field, theirs, their_field)                                                         \
-    _Static_assert(offsetof(ours, our_field) == offsetof(theirs, their_field), #ours "." #our_field);      \
+#define FIELD(ours, our_field, theirs, their_field)                                                                    \
+    _Static_assert(offsetof(ours, our_field) == offsetof(theirs, their_field), #ours "." #our_field);                  \
     _Static_assert(sizeof(((ours *)0)->our_field) == sizeof(((theirs *)0)->their_field), #ours "." #our_field);
 #define SAME(field) FIELD(OURS, field, THEIRS, field)
 #define EACH2(f, a, b) f(a) f(b)
@@ -26,8 +26,8 @@
 SIZE(OURS, THEIRS)
 EACH8(SAME, name, uuid, luid, luidDeviceNodeMask, totalGlobalMem, sharedMemPerBlock, regsPerBlock, warpSize)
 EACH8(SAME, memPitch, maxThreadsPerBlock, maxThreadsDim, maxGridSize, totalConstMem, major, minor, textureAlignment)
-EACH8(SAME, texturePitchAlignment, multiProcessorCount, integrated, canMapHostMemory, maxTexture1D,
-      maxTexture1DMipmap, maxTexture2D, maxTexture2DMipmap)
+EACH8(SAME, texturePitchAlignment, multiProcessorCount, integrated, canMapHostMemory, maxTexture1D, maxTexture1DMipmap,
+      maxTexture2D, maxTexture2DMipmap)
 EACH8(SAME, maxTexture2DLinear, maxTexture2DGather, maxTexture3D, maxTexture3DAlt, maxTextureCubemap,
       maxTexture1DLayered, maxTexture2DLayered, maxTextureCubemapLayered)
 EACH8(SAME, maxSurface1D, maxSurface2D, maxSurface3D, maxSurface1DLayered, maxSurface2DLayered, maxSurfaceCubemap,
@@ -42,8 +42,8 @@ EACH8(SAME, canUseHostPointerForRegisteredMem, cooperativeLaunch, sharedMemPerBl
       pageableMemoryAccessUsesHostPageTables, directManagedMemAccessFromHost, maxBlocksPerMultiProcessor,
       accessPolicyMaxWindowSize, reservedSharedMemPerBlock)
 EACH8(SAME, hostRegisterSupported, sparseCudaArraySupported, hostRegisterReadOnlySupported,
-      timelineSemaphoreInteropSupported, memoryPoolsSupported, gpuDirectRDMASupported,
-      gpuDirectRDMAFlushWritesOptions, gpuDirectRDMAWritesOrdering)
+      timelineSemaphoreInteropSupported, memoryPoolsSupported, gpuDirectRDMASupported, gpuDirectRDMAFlushWritesOptions,
+      gpuDirectRDMAWritesOrdering)
 EACH8(SAME, memoryPoolSupportedHandleTypes, deferredMappingCudaArraySupported, ipcEventSupported, clusterLaunch,
       unifiedFunctionPointers, deviceNumaConfig, deviceNumaId, mpsEnabled)
 EACH4(SAME, hostNumaId, gpuPciDeviceID, gpuPciSubsystemID, hostNumaMultinodeIpcSupported)
@@ -136,8 +136,8 @@ EACH8(SAME, kind, cbid, start, end, processId, threadId, correlationId, returnVa
 #define OURS struct sim_device_record
 #define THEIRS CUpti_ActivityDevice5
 SIZE(OURS, THEIRS)
-EACH8(SAME, kind, flags, globalMemoryBandwidth, globalMemorySize, constantMemorySize, l2CacheSize,
-      numThreadsPerWarp, coreClockRate)
+EACH8(SAME, kind, flags, globalMemoryBandwidth, globalMemorySize, constantMemorySize, l2CacheSize, numThreadsPerWarp,
+      coreClockRate)
 EACH8(SAME, numMemcpyEngines, numMultiprocessors, maxIPC, maxWarpsPerMultiprocessor, maxBlocksPerMultiprocessor,
       maxSharedMemoryPerMultiprocessor, maxRegistersPerMultiprocessor, maxRegistersPerBlock)
 EACH8(SAME, maxSharedMemoryPerBlock, maxThreadsPerBlock, maxBlockDimX, maxGridDimZ, computeCapabilityMajor,

@@ -6,10 +6,10 @@
 #include "tests/simgpu/runtime/types.h"
 
 /* A kernel's host address: what nvcc makes for each __global__ function. */
-#define HOST_STUB(name)                 \
-    static void name##_stub(void)       \
-    {                                   \
-        __asm__ volatile("" ::: "memory"); \
+#define HOST_STUB(name)                                                                                                \
+    static void name##_stub(void)                                                                                      \
+    {                                                                                                                  \
+        __asm__ volatile("" ::: "memory");                                                                             \
     }
 
 void **__cudaRegisterFatBinary(void *wrapper);

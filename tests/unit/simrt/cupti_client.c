@@ -2,7 +2,7 @@
 /*
  * A CUPTI activity client on simgpu. Runs copies, memsets and kernels through the runtime API and prints every
  * record as a line of JSON; test_simrt.py compares them with SIMGPU_TRUTH.
- *   cupti_client records [select] | status | hang | trap-flush | trap-cuda | trap-finalize | trap-fork
+ *   cupti_client records [select] | status | hang | trap-{flush,cuda,finalize,fork}
  */
 #include <pthread.h>
 #include <signal.h>
@@ -236,7 +236,7 @@ static void status(void)
         cuptiActivityPushExternalCorrelationId(3, 1),
     };
     static const char *const names[] = {"version", "subscribe", "again", "unsubscribe", "register", "enable",
-                                        "runtime", "bad_kind", "next", "timestamp", "stub"};
+                                        "runtime", "bad_kind",  "next",  "timestamp",   "stub"};
     printf("{\"number\":%u", version);
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         printf(",\"%s\":%d", names[i], results[i]);
@@ -275,7 +275,7 @@ int main(int argc, char **argv)
         cuptiActivityFlushAll(1);
         puts("after");
     } else {
-        fprintf(stderr, "usage: cupti_client records [select]|status|hang|trap-flush|trap-cuda|trap-finalize|trap-fork\n");
+        fprintf(stderr, "usage: cupti_client records [select]|status|hang|trap-{flush,cuda,finalize,fork}\n");
         return 2;
     }
     return 0;

@@ -15,7 +15,7 @@
 static const char ptx[] = ".version 8.0\n.target sm_80\n.address_size 64\n"
                           ".visible .entry saxpy_50us(.param .f32 a, .param .u64 x, .param .u64 y, .param .u32 n)\n"
                           "{\n    ret;\n}\n"
-                          ".visible .entry slow_20ms()\n{\n    ret;\n}\n";
+                          ".visible .entry slow_100ms()\n{\n    ret;\n}\n";
 static struct sim_fatbin_wrapper fatbin = {SIM_FATBIN_WRAPPER_MAGIC, 1, ptx, NULL};
 static void **module_handle;
 static int table_variable; /* the host shadow of a __device__ variable */
@@ -28,7 +28,7 @@ __attribute__((constructor)) static void register_all(void)
 {
     module_handle = __cudaRegisterFatBinary(&fatbin);
     __cudaRegisterFunction(module_handle, (const char *)saxpy_stub, NULL, "saxpy_50us", -1, 0, 0, 0, 0, 0);
-    __cudaRegisterFunction(module_handle, (const char *)slow_stub, NULL, "slow_20ms", -1, 0, 0, 0, 0, 0);
+    __cudaRegisterFunction(module_handle, (const char *)slow_stub, NULL, "slow_100ms", -1, 0, 0, 0, 0, 0);
     __cudaRegisterVar(module_handle, (char *)&table_variable, NULL, "table_variable", 0, 256, 0, 0);
     __cudaRegisterFatBinaryEnd(module_handle);
 }
@@ -128,7 +128,7 @@ static void streams_and_events(struct vectors *v)
     CHECK_EQ(cudaStreamWaitEvent(NULL, end, 0), 0);
     CHECK_EQ(cudaEventSynchronize(end), 0);
     CHECK_EQ(cudaEventElapsedTime(&ms, begin, end), 0);
-    CHECK(ms >= 20.0f && ms < 21.0f);
+    CHECK(ms >= 100.0f && ms < 101.0f);
     CHECK_EQ(cudaStreamSynchronize(stream), 0);
     CHECK_EQ(called, 1);
     CHECK_EQ(cudaStreamQuery(stream), 0);

@@ -321,7 +321,7 @@ CASE(all_well)
     records_to_deliver = 1;
     collect(true);
     CHECK(rows.kernel.count == 3);
-    CHECK(strstr(told, "flush0 flush1 ") != NULL);
+    CHECK(strstr(told, "flush0 flush0 flush1 ") != NULL);
     CHECK(st_device_source.clock() == 123456789); /* the last clock row comes after the last flush */
     st_device_source.losses(losses);
     CHECK(losses[ST_LOST_DEVICE_DROPPED] == 6 && losses[ST_LOST_DEVICE_INVALID] == 0);

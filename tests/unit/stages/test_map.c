@@ -61,7 +61,9 @@ static void test_every_meaning(void **state)
     assert_rule(&rules[9], ST_MAP_SYMBOL, "h", ST_MAP_STEP, "sample");
     assert_rule(&rules[10], ST_MAP_SYMBOL, "i", ST_MAP_STEP_END, "sample");
     assert_rule(&rules[11], ST_MAP_SYMBOL, "j", ST_MAP_OFF, "");
-    assert_string_equal(rules[1].text, "python  a.b:C.d -> begin sample");
+    assert_string_equal(rules[0].text, "nvtx denoise* -> sample");
+    assert_string_equal(rules[1].text, "python a.b:C.d -> begin sample");
+    assert_string_equal(rules[4].text, "log \"sampling \\\"done\\\" *\" -> end sample");
     assert_string_equal(rules[2].text, "symbol vae_decode*->decode");
     assert_string_equal(rules[2].origin, "inline");
     assert_int_equal(rules[2].line_number, 5);

@@ -1,15 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A program that loads things: plugin [deep], own-loader, reload, fork, runtime-late, threads. The driver is
+ * A program that loads things; its argument says what (main()). The driver is
  * linked only in the build for `plugin`.
  */
 #include <dlfcn.h>
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -85,6 +91,31 @@ static int forked(void)
     int status = -1;
     waitpid(child, &status, 0);
     printf("child %d\n", status);
+    return 0;
+}
+
+/* The system refuses to make pages writable: symbol tables stay as they are, look-ups still work. */
+static int refused(void)
+{
+    struct sock_filter filter[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mprotect, 0, 3),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[2])),
+        BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, PROT_WRITE, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = {sizeof(filter) / sizeof(filter[0]), filter};
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program)) {
+        return 77;
+    }
+    use_driver();
+    copy_fn copy = (copy_fn)dlsym(RTLD_DEFAULT, "cuMemcpyHtoD_v2");
+    printf("in the global scope %d\n", copy != NULL);
+    void *handle = load("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL);
+    copy = (copy_fn)dlsym(RTLD_DEFAULT, "cuMemcpyHtoD_v2");
+    printf("now %d\n", copy ? copy(1, &handle, 8) : -1);
+    ((report_fn)dlsym(handle, "fake_executed"))();
     return 0;
 }
 
@@ -171,6 +202,7 @@ int main(int argc, char **argv)
            : strcmp(what, "fork") == 0      ? forked()
            : strcmp(what, "fork-busy") == 0 ? fork_busy()
            : strcmp(what, "threads") == 0   ? threads()
+           : strcmp(what, "refused") == 0   ? refused()
            : strcmp(what, "weak") == 0      ? weak()
                                             : 2;
 }
