@@ -166,6 +166,9 @@ static void add_providers(struct st_buffer *payload)
         snprintf(value, sizeof(value), "%s%s", provider.soname, provider.simulated ? " (simulated)" : "");
         add_key(&keys, ST_KEY_FOUND, key, value);
     }
+    if (st_facts_simulated()) { /* a runtime is often the first provider: the driver comes after the header is written */
+        add_key(&keys, ST_KEY_FOUND, "simulated", "yes");
+    }
     st_table_encode(&keys, payload);
     st_rows_finish(&keys);
 }

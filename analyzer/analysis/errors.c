@@ -51,7 +51,7 @@ bool st_answer_errors(struct st_answer *answer)
                                              model->calls[i].result};
     }
     if (count > 0) {
-        qsort(failures, count, sizeof(*failures), by_failure);
+        st_vec_sort(failures, count, sizeof(*failures), by_failure);
     }
     for (size_t i = 0; i < count; i++) {
         kinds += i == 0 || by_failure(&failures[i], &failures[i - 1]) != 0;

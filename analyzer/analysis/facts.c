@@ -101,7 +101,8 @@ static bool fill_trace(struct st_answer *answer)
         trace->not_intercepted[trace->not_intercepted_count++] =
             (struct st_report_missed){missed->symbol, missed->version, missed->flags, missed->caller};
     }
-    report->simulated = (model->header.flags & ST_HEADER_SIMULATED) != 0;
+    report->simulated = (model->header.flags & ST_HEADER_SIMULATED) != 0 ||
+                        st_model_key(model, ST_KEY_FOUND, "simulated") != NULL; /* found after the header was written */
     report->live = model->is_live;
     return trace->not_intercepted && list_lost(answer, trace);
 }

@@ -109,7 +109,8 @@ static bool is_wait(const struct st_model *model, uint32_t call)
 {
     const struct st_model_calldef *def = def_of(model, call);
     return def->class == ST_CLASS_SYNC ||
-           (def->blocks && (def->class == ST_CLASS_COPY || def->class == ST_CLASS_MEMSET || def->class == ST_CLASS_FREE));
+           (def->blocks &&
+            (def->class == ST_CLASS_COPY || def->class == ST_CLASS_MEMSET || def->class == ST_CLASS_FREE));
 }
 
 /* The first call of a sorted range that ends after `at_ns`. */

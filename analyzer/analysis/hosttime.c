@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyzer/model/vec.h"
 #include "selftime.h"
 
 /* Sums of the calls directly in one span. */
@@ -124,7 +125,7 @@ static bool count_calls(const struct st_request_view *view, struct st_rowset *se
             launched[count++] = (struct launched){op->call, view->ops[i]};
         }
     }
-    qsort(launched, count, sizeof(*launched), by_call);
+    st_vec_sort(launched, count, sizeof(*launched), by_call);
     for (size_t i = 0; i < view->call_count; i++) { /* view->calls ascends, too */
         while (at < count && launched[at].call < view->calls[i]) {
             at++;

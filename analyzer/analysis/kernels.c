@@ -75,7 +75,7 @@ static bool report_runs(struct st_answer *answer, struct run *runs, size_t count
 {
     struct st_report *report = answer->report;
     size_t kinds = 0;
-    qsort(runs, count, sizeof(*runs), by_run);
+    st_vec_sort(runs, count, sizeof(*runs), by_run);
     for (size_t i = 0; i < count; i++) {
         kinds += i == 0 || runs[i].name != runs[i - 1].name || runs[i].row != runs[i - 1].row;
     }
@@ -87,7 +87,7 @@ static bool report_runs(struct st_answer *answer, struct run *runs, size_t count
         fill_kernel(answer, runs + i, end - i, steps, &report->kernels[report->kernel_count++]);
     }
     if (report->kernels) {
-        qsort(report->kernels, report->kernel_count, sizeof(*report->kernels), by_total);
+        st_vec_sort(report->kernels, report->kernel_count, sizeof(*report->kernels), by_total);
     }
     if (report->kernel_count > ST_REPORT_MAX_LIST) {
         report->kernel_count = ST_REPORT_MAX_LIST;

@@ -11,7 +11,10 @@ bool st_answer_note(struct st_answer *answer, const char *text)
 {
     struct st_name_list *notes = &answer->report->notes;
     enum { MOST_NOTES = 64 };
-    if (!text || (!notes->items && !(notes->items = st_arena_array(answer->arena, MOST_NOTES, sizeof(*notes->items))))) {
+    if (!notes->items) {
+        notes->items = st_arena_array(answer->arena, MOST_NOTES, sizeof(*notes->items));
+    }
+    if (!text || !notes->items) {
         return false;
     }
     for (size_t i = 0; i < notes->count; i++) {

@@ -278,7 +278,7 @@ struct st_report_options {
     const char *request; /* "steady", "first", "all" or an id; NULL = steady, else what there is */
     int64_t device;      /* ordinal; -1 = all */
     int64_t min_gap_ns;  /* shortest gap listed; sums keep all */
-    const char *rounds;  /* rule given only now ("warmup=2", "stable=2%/3"): marked chosen afterwards; NULL = the trace's */
+    const char *rounds;  /* rule given only now ("warmup=2"): marked chosen afterwards; NULL = the trace's */
 };
 
 /* Answer everything about `model`. `options` may be NULL (defaults). On failure *ret is untouched: ST_NO_MEMORY, or

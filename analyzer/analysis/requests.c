@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyzer/model/vec.h"
 #include "answer.h"
 #include "gaps.h"
 #include "selftime.h"
@@ -124,7 +125,7 @@ static bool make_rows(struct workplace *work, size_t device_count, int64_t share
         free(order);
         return false;
     }
-    qsort_r(order, set->count, sizeof(*order), by_page, (void *)set);
+    st_vec_sort_with(order, set->count, sizeof(*order), by_page, (void *)set);
     for (size_t i = 0; i < set->count; i++) {
         const struct st_row_sums *sums = &set->sums[order[i]];
         if (sums->row == ST_ROW_UNATTRIBUTED && shared_ns > 0) {
@@ -170,7 +171,7 @@ static bool fill_idle(struct workplace *work, size_t first, struct st_report_req
         }
     }
     if (device->idle_by_cause) {
-        qsort(device->idle_by_cause, device->cause_count, sizeof(*device->idle_by_cause), by_duration);
+        st_vec_sort(device->idle_by_cause, device->cause_count, sizeof(*device->idle_by_cause), by_duration);
     }
     return device->idle_by_cause != NULL;
 }
@@ -356,7 +357,7 @@ static bool list_gaps(struct workplace *work)
     if (!places) {
         return false;
     }
-    qsort(places, count, sizeof(*places), by_length);
+    st_vec_sort(places, count, sizeof(*places), by_length);
     count = count < ST_REPORT_MAX_LIST ? count : ST_REPORT_MAX_LIST;
     report->gaps = st_arena_array(work->answer->arena, count, sizeof(*report->gaps));
     for (size_t i = 0; report->gaps && i < count; i++) {
@@ -404,13 +405,15 @@ bool st_answer_requests(struct st_answer *answer)
 {
     const struct st_model *model = answer->model;
     struct st_report *report = answer->report;
+    const char *wanted = answer->options->request;
     struct workplace work = {.answer = answer, .gaps = {.arena = answer->arena}};
     bool good = st_rowset_init(&work.set, model);
     report->requests = st_arena_array(answer->arena, model->request_count, sizeof(*report->requests));
     good = good && report->requests;
     for (size_t i = 0; good && i < model->request_count; i++) {
         report->open_requests += !model->requests[i].is_complete;
-        if (!answer->options->request || answer->selected[i]) {
+        /* "all" lists the open ones too; like always they enter no figure */
+        if (!wanted || strcmp(wanted, "all") == 0 || answer->selected[i]) {
             good = fill_request(&work, (uint32_t)i, &report->requests[report->request_count]);
             report->request_count++;
         }

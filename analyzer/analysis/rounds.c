@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyzer/model/vec.h"
 #include "answer.h"
 #include "config/settings.h"
 #include "stats.h"
@@ -67,7 +68,7 @@ static struct function *name_functions(const struct st_model *model, size_t *ret
         }
     }
     if (functions) {
-        qsort(functions, count, sizeof(*functions), by_handle);
+        st_vec_sort(functions, count, sizeof(*functions), by_handle);
     }
     for (size_t i = 0; functions && i < count; i++) {
         if (kept == 0 || functions[kept - 1].handle != functions[i].handle) {

@@ -18,6 +18,7 @@
 
 #include "active.h"
 #include "analyzer/model/arena.h"
+#include "analyzer/model/vec.h"
 #include "selftime.h"
 #include "sweep.h"
 
@@ -53,7 +54,7 @@ static void name_of_set(const struct st_active *active, char *ret_name, size_t s
             tops[count++] = top;
         }
     }
-    qsort(tops, count, sizeof(tops[0]), by_number);
+    st_vec_sort(tops, count, sizeof(tops[0]), by_number);
     ret_name[0] = 0;
     for (size_t i = 0; i < count && length < size; i++) {
         const char *name = model->rows[tops[i]].name;

@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#include "analyzer/model/vec.h"
+
 static int by_value(const void *left, const void *right)
 {
     int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
@@ -12,7 +14,7 @@ static int by_value(const void *left, const void *right)
 
 void st_sort(int64_t *values, size_t count)
 {
-    qsort(values, count, sizeof(*values), by_value);
+    st_vec_sort(values, count, sizeof(*values), by_value);
 }
 
 int64_t st_quantile(const int64_t *sorted, size_t count, unsigned part, unsigned parts)

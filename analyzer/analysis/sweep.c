@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#include "analyzer/model/vec.h"
+
 static int64_t cut(const struct st_request_view *view, int64_t at_ns)
 {
     return at_ns < view->begin_ns ? view->begin_ns : at_ns > view->end_ns ? view->end_ns : at_ns;
@@ -44,7 +46,7 @@ bool st_sweep_init(struct st_sweep *sweep, const struct st_request_view *view, i
             sweep->count++;
         }
     }
-    qsort_r(sweep->by_end, sweep->count, sizeof(*sweep->by_end), by_end, model->ops);
+    st_vec_sort_with(sweep->by_end, sweep->count, sizeof(*sweep->by_end), by_end, model->ops);
     return true;
 }
 

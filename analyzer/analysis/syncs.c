@@ -149,8 +149,8 @@ static bool report_waits(struct st_answer *answer, struct collected *found)
 {
     struct st_report *report = answer->report;
     size_t at = 0;
-    qsort(found->waits, found->wait_count, sizeof(*found->waits), by_wait);
-    qsort(found->awaited, found->awaited_count, sizeof(*found->awaited), by_awaited);
+    st_vec_sort(found->waits, found->wait_count, sizeof(*found->waits), by_wait);
+    st_vec_sort(found->awaited, found->awaited_count, sizeof(*found->awaited), by_awaited);
     report->syncs = st_arena_array(answer->arena, found->wait_count, sizeof(*report->syncs));
     for (size_t i = 0; report->syncs && i < found->wait_count; i++) {
         const struct wait *wait = &found->waits[i];
@@ -166,7 +166,7 @@ static bool report_waits(struct st_answer *answer, struct collected *found)
         report->syncs[report->sync_count - 1].wait_ns += wait->length_ns;
     }
     if (report->syncs) {
-        qsort(report->syncs, report->sync_count, sizeof(*report->syncs), by_wait_time);
+        st_vec_sort(report->syncs, report->sync_count, sizeof(*report->syncs), by_wait_time);
     }
     report->syncs_known = true;
     return report->syncs != NULL;

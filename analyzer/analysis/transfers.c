@@ -182,7 +182,7 @@ static bool report_copies(struct st_answer *answer, struct copy *copies, size_t 
     if (!expose(answer->model, copies, count)) {
         return false;
     }
-    qsort(copies, count, sizeof(*copies), by_copy);
+    st_vec_sort(copies, count, sizeof(*copies), by_copy);
     for (size_t i = 0; i < count; i++) {
         kinds += i == 0 || !same_kind(&copies[i], &copies[i - 1]);
     }

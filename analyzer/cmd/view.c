@@ -193,6 +193,15 @@ static int exit_code_of(enum st_status status)
     return status == ST_USAGE ? ST_EXIT_USAGE : ST_EXIT_UNREADABLE;
 }
 
+/* Does the trace know this device (-1 = no particular one)? */
+static bool has_device(const struct st_report *report, int64_t device)
+{
+    for (size_t i = 0; i < report->device_count; i++) {
+        if (report->devices[i].device == device) return true;
+    }
+    return device < 0;
+}
+
 int st_view_open(struct st_view *view, const char *word, struct st_report *ret)
 {
     char path[PATH_MAX];
@@ -205,7 +214,13 @@ int st_view_open(struct st_view *view, const char *word, struct st_report *ret)
     if (status == ST_OK) status = st_model_load(path, &model, &err);
     if (status == ST_OK) status = st_report_build(model, &view->options, ret, &err);
     st_model_destroy(model);
-    if (status == ST_OK) return ST_EXIT_OK;
+    if (status == ST_OK && has_device(ret, view->options.device)) return ST_EXIT_OK;
+    if (status == ST_OK) {
+        st_say_error("%s: has no device %d; its device list has %zu entries, counted from 0", path,
+                     (int)view->options.device, ret->device_count);
+        st_report_finish(ret);
+        return ST_EXIT_USAGE;
+    }
     st_say_err(&err);
     return exit_code_of(status);
 }

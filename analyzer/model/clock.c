@@ -32,7 +32,7 @@ static double slope_between(const struct st_clock_point *a, const struct st_cloc
 bool st_clock_prepare(struct st_clock *clock)
 {
     size_t kept = 0;
-    qsort(clock->points, clock->count, sizeof(*clock->points), by_from);
+    st_vec_sort(clock->points, clock->count, sizeof(*clock->points), by_from);
     for (size_t i = 0; i < clock->count; i++) { /* a reading that runs backwards is no reading */
         const struct st_clock_point *point = &clock->points[i];
         if (kept == 0 || (point->from > clock->points[kept - 1].from && point->to > clock->points[kept - 1].to)) {

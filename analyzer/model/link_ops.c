@@ -14,6 +14,7 @@
 
 #include "config/map.h"
 #include "link.h"
+#include "vec.h"
 
 enum { JOIN_TOLERANCE_NS = 20000 }; /* beside the clock residual; far below two calls of one name and thread */
 
@@ -94,7 +95,7 @@ static bool mark_first_launches(struct st_model *model)
         }
     }
     if (launches) {
-        qsort_r(launches, count, sizeof(*launches), by_function, model->calls);
+        st_vec_sort_with(launches, count, sizeof(*launches), by_function, model->calls);
     }
     for (size_t i = 0; launches && i < count; i++) {
         if (i == 0 || model->calls[launches[i]].handle != model->calls[launches[i - 1]].handle) {
@@ -120,7 +121,7 @@ bool st_link_calls(struct st_builder *builder)
     if (kept >= ST_NONE) {
         return false;
     }
-    qsort_r(builder->calls, kept, sizeof(*builder->calls), by_place, model->calldefs);
+    st_vec_sort_with(builder->calls, kept, sizeof(*builder->calls), by_place, model->calldefs);
     model->calls = builder->calls;
     model->call_count = kept;
     builder->calls = NULL;
@@ -381,8 +382,8 @@ bool st_link_ops(struct st_builder *builder)
     for (size_t i = 0; i < model->thread_count; i++) {
         joiner.tids[i] = (struct tid_entry){(uint32_t)model->threads[i].tid, (uint32_t)i};
     }
-    qsort(joiner.tids, model->thread_count, sizeof(*joiner.tids), by_tid);
-    qsort(builder->apis, builder->api_count, sizeof(*builder->apis), by_correlation);
+    st_vec_sort(joiner.tids, model->thread_count, sizeof(*joiner.tids), by_tid);
+    st_vec_sort(builder->apis, builder->api_count, sizeof(*builder->apis), by_correlation);
     for (size_t i = 0; i < builder->op_count; i++) {
         place_op(&joiner, &builder->ops[i]);
     }
@@ -390,7 +391,7 @@ bool st_link_ops(struct st_builder *builder)
     if (!apply_kernel_rules(builder)) {
         return false;
     }
-    qsort(builder->ops, builder->op_count, sizeof(*builder->ops), by_start);
+    st_vec_sort(builder->ops, builder->op_count, sizeof(*builder->ops), by_start);
     model->ops = builder->ops;
     model->op_count = builder->op_count;
     builder->ops = NULL;

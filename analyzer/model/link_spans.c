@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "link.h"
+#include "vec.h"
 
 static int64_t later(int64_t a, int64_t b)
 {
@@ -172,7 +173,7 @@ static bool make_spans(struct st_builder *builder)
     if (!model->spans || !builder->span_raw || !builder->spans_by_id) {
         return false;
     }
-    qsort(builder->begins, count, sizeof(*builder->begins), by_begin);
+    st_vec_sort(builder->begins, count, sizeof(*builder->begins), by_begin);
     for (size_t i = 0; i < count; i++) {
         const struct st_raw_begin *begin = &builder->begins[i];
         uint32_t row = row_of_name(builder, begin);
@@ -195,7 +196,7 @@ static bool make_spans(struct st_builder *builder)
         builder->spans_by_id[i] = (uint32_t)i;
     }
     model->span_count = count;
-    qsort_r(builder->spans_by_id, count, sizeof(*builder->spans_by_id), by_span_id, model->spans);
+    st_vec_sort_with(builder->spans_by_id, count, sizeof(*builder->spans_by_id), by_span_id, model->spans);
     return true;
 }
 
@@ -307,7 +308,7 @@ static bool make_instants(struct st_builder *builder)
         edges[2 * i] = (struct edge){request->begin_ns, 1, (uint32_t)i};
         edges[2 * i + 1] = (struct edge){request->is_complete ? request->host_end_ns : INT64_MAX, -1, (uint32_t)i};
     }
-    qsort(edges, count, sizeof(*edges), by_edge_time);
+    st_vec_sort(edges, count, sizeof(*edges), by_edge_time);
     uint32_t open = 0, sum = 0;
     for (size_t i = 0; i < count; i++) {
         open += (uint32_t)edges[i].step;

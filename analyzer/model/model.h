@@ -42,7 +42,7 @@ struct st_model_thread {
     uint32_t driver_first, runtime_first, call_end;
     uint32_t *spans; /* indices into spans[], by begin */
     uint32_t span_count;
-    uint32_t foreign_row; /* "unattributed/NAME": its work without a stage in another thread's request; ST_NONE = none */
+    uint32_t foreign_row; /* "unattributed/NAME": its work without a stage in another's request; ST_NONE = none */
 };
 
 struct st_model_calldef {

@@ -211,6 +211,7 @@ static void add_awaited(struct st_grid *grid, const struct st_report_sync *sync,
         snprintf(text + used, sizeof(text) - used, "%s%.100s %s", i > 0 ? ", " : "", sync->awaited_stages[i].cause,
                  st_time_format(unit, sync->awaited_stages[i].duration_ns, time));
     }
+    if (sync->awaited_known && sync->awaited_count == 0) strcpy(text, "none");
     st_grid_add_text(grid, sync->awaited_known ? text : NULL);
 }
 

@@ -135,7 +135,9 @@ static void say_steady(const struct st_report *report, const struct st_report_re
     add_time(&line, style, rounds->steady_device_done_median_ns);
     add(&line, ", host returned after ");
     add_time(&line, style, rounds->steady_host_return_median_ns);
-    add(&line, " · rows: request %" PRId64 ", ", typical->id);
+    st_style_line(style, "%s", line.text);
+    line.used = 0;
+    add(&line, "rows: request %" PRId64 ", ", typical->id);
     add_time(&line, style, typical->wall_ns);
     add(&line, ", %" PRId64 " step%s", typical->steps, typical->steps == 1 ? "" : "s");
     st_style_line(style, "%s", line.text);

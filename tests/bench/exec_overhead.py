@@ -41,9 +41,10 @@ def main():
         differences.append(pair['preloaded'] - pair['bare'])
     added = statistics.median(differences)
     low, _, high = statistics.quantiles(differences, n=4)
-    print(f'/bin/true: bare {statistics.median(times["bare"]):.3f} ms, preloaded {statistics.median(times["preloaded"]):.3f} ms; '
-          f'added {added:.3f} ms (median of {pairs} pairs, quartiles {low:.3f} … {high:.3f}), goal ≤ {GOAL_MS} ms: '
-          f'{"met" if added <= GOAL_MS else "NOT met"}')
+    quiet = {name: statistics.quantiles(values, n=10)[0] for name, values in times.items()}    # fastest tenth: an idle machine
+    print(f'/bin/true: bare {statistics.median(times["bare"]):.3f} ms, preloaded {statistics.median(times["preloaded"]):.3f} ms')
+    print(f'added {added:.3f} ms (median of {pairs} pairs, quartiles {low:.3f} … {high:.3f}), between the fastest tenths '
+          f'{quiet["preloaded"] - quiet["bare"]:.3f} ms; goal ≤ {GOAL_MS} ms: {"met" if added <= GOAL_MS else "NOT met"}')
     sys.exit(1 if added > FAIL_MS else 0)
 
 

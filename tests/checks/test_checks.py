@@ -92,12 +92,12 @@ def test_hot(folder):
 def test_headers(folder):
     script = checks / "headers_alone.py"
     write(folder / "config/good.h", "#ifndef G\n#define G\nstruct g { int x; };\n#endif\n")
-    expect(True, "headers: a good one", run(script, folder, *compiler), "1 headers, 0")
+    expect(True, "headers: a good one", run(script, folder, folder, *compiler), "1 headers, 0")
     bad = write(folder / "config/bad.h", "#ifndef B\n#define B\nuint32_t f(void);\n#endif\n")
-    expect(False, "headers: one that needs another", run(script, folder, *compiler), "bad.h does not stand alone")
+    expect(False, "headers: one that needs another", run(script, folder, folder, *compiler), "bad.h does not stand alone")
     bad.unlink()
     write(folder / "config/bad.h", "struct twice { int x; };\n")
-    expect(False, "headers: one without a guard", run(script, folder, *compiler), "bad.h does not stand alone")
+    expect(False, "headers: one without a guard", run(script, folder, folder, *compiler), "bad.h does not stand alone")
 
 
 def test_tidy(folder):

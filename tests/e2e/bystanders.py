@@ -15,14 +15,9 @@ COMMANDS = [['ls', '/'], ['ls', '/no/such/folder'], ['bash', '-c', 'python3 -c p
 PRINT_FDS = 'import os; print(sorted(os.listdir("/proc/self/fd")))'
 
 
-def shared_memory():
-    return sorted(name for name in os.listdir('/dev/shm') if name.startswith('stagetap'))
-
-
 def main():
     checks = lib.Checks()
     with lib.workdir() as folder:
-        before = shared_memory()
         for command in COMMANDS + [['python3', '-c', PRINT_FDS]]:
             if shutil.which(command[0]) is None:
                 print(f'{command[0]} is not installed: not checked')
@@ -33,7 +28,7 @@ def main():
                 checks.equal(getattr(bare, name), getattr(preloaded, name), f'{" ".join(command)[:50]}: same {name}')
         environment_kept(checks, folder)
         checks.equal([], os.listdir(folder), 'no file left in the working folder')
-        checks.equal(before, shared_memory(), 'nothing left in /dev/shm')
+        checks.equal([], lib.rings(folder), 'nothing left in /dev/shm')
         simgpu_unused(checks, folder)
 
     descriptors_of_a_cuda_process(checks)

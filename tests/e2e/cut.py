@@ -19,8 +19,8 @@ def cut_positions(data, frames):
 
 
 def records(text):
-    """The rows of a dump; what it says about itself (no "table" key) left out."""
-    return [line for line in text.splitlines() if '"table"' in line]
+    """The rows of a dump, without the header's, which names the file."""
+    return [line for line in text.splitlines() if not line.startswith('{"table": "HEADER"')]
 
 
 def check_cut(checks, folder, data, frames, position, whole):

@@ -90,39 +90,22 @@ def check_killed(checks, paths):
     checks.equal(1, strict.returncode, 'killed: report --strict says 1')
 
 
-def rings_of(pid):
-    """Ring files whose head names this process."""
-    found = []
-    for name in os.listdir('/dev/shm'):
-        if not name.startswith('stagetap.'):
-            continue
-        try:
-            with open(os.path.join('/dev/shm', name), 'rb') as file:
-                head = file.read(64)
-        except FileNotFoundError:
-            continue
-        if len(head) == 64 and int.from_bytes(head[60:64], 'little') == pid:
-            found.append(os.path.join('/dev/shm', name))
-    return found
-
-
 def main():
     checks = lib.Checks()
     with lib.workdir() as folder:
         process, paths = start(folder, 'killed')
         try:
             checks.ok(wait_for_launches(paths['truth'], 20 * STEPS + 2000) > 0, 'the second image is being sampled')
-            checks.ok(rings_of(process.pid), 'the ring files of a running process are found')
+            checks.equal([process.pid], sorted({pid for _, pid in lib.rings(folder)}), 'a running process has its rings in shared memory')
             check_live(checks, process, paths)
         finally:
             process.send_signal(signal.SIGKILL)
             process.wait()
         check_killed(checks, paths)
-        for path in rings_of(process.pid):
-            os.unlink(path)
-
+    with lib.workdir() as folder:
         traced = lib.generate(folder, images=1, steps=3, name='orderly')
         checks.equal(0, traced.process.returncode, 'an orderly run')
+        checks.equal([], lib.rings(folder), 'an orderly run leaves no ring')
         document = lib.report(checks, '--request', 'all', traced.trace, what='report of an orderly run')
         if document:
             checks.equal([True], [trace['complete'] for trace in document['traces']], 'orderly: complete')
@@ -133,8 +116,6 @@ def main():
         document = lib.report(checks, '--request', 'all', paths['stap'], what='report after SIGTERM')
         if document:
             checks.ok(launches_in(document) >= 499, 'after SIGTERM: launches are there', launches_in(document))
-        for path in rings_of(terminated.pid):
-            os.unlink(path)
     checks.finish()
 
 

@@ -21,6 +21,7 @@ DEMO = os.path.join(BUILD, 'tests', 'demo')
 PROGRAMS = os.path.join(BUILD, 'tests', 'e2e')
 DEMO_MODEL = os.path.join(SOURCE, 'tests', 'demo', 'sd.model')
 DEMO_ROWS = [('copy_back', 'output/d2h'), ('write_png', 'output/png')]    # names in its log, rows by its preset
+RING_PID, RING_TRACE_PATH = 60, 128    # offsets in a ring's head page
 SCHEMA = os.path.join(SOURCE, 'analyzer', 'render', 'report.schema.json')
 
 sys.path.insert(0, os.path.join(SOURCE, 'tests', 'truth'))
@@ -80,10 +81,28 @@ def workdir():
     try:
         yield path
     finally:
+        for ring, _ in rings(path):    # killed targets leave theirs
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(ring)
         if os.environ.get('STAGETAP_KEEP'):
             print(f'kept: {path}')
         else:
             shutil.rmtree(path, ignore_errors=True)
+
+
+def rings(folder):
+    """Ring files in shared memory whose head names a trace in `folder`: (path, pid of the process)."""
+    found = []
+    for name in sorted(os.listdir('/dev/shm')):
+        path = os.path.join('/dev/shm', name)
+        if not name.startswith('stagetap.'):
+            continue
+        with contextlib.suppress(OSError), open(path, 'rb') as file:
+            head = file.read(RING_TRACE_PATH + 2048)
+            trace = head[RING_TRACE_PATH:].split(b'\0')[0].decode(errors='replace')
+            if trace.startswith(folder + '/'):
+                found.append((path, int.from_bytes(head[RING_PID:RING_PID + 4], 'little')))
+    return found
 
 
 # ---- running -----------------------------------------------------------------------------------------

@@ -14,7 +14,9 @@ BAD = {'STAGETAP_MODE': ('sideways', 'baseline'), 'STAGETAP_DEVICE': ('gpu', 'cu
        'STAGETAP_PY': ('maybe', 'monitoring'), 'STAGETAP_COLLECT': ('everything', 'stacks'),
        'STAGETAP_WINDOW': ('steps:x', 'steps'), 'STAGETAP_ROUNDS': ('many', 'warmup'), 'STAGETAP_LIMIT': ('big', '2G'),
        'STAGETAP_FLUSH': ('often', 's'), 'STAGETAP_BUFFER': ('-3', '64K'), 'STAGETAP_ON_FULL': ('cry', 'wait'),
-       'STAGETAP_LOG': ('loud', 'debug'), 'STAGETAP_MAP': ('symbol encode* -> -> x', '')}
+       'STAGETAP_LOG': ('loud', 'debug')}
+BAD_MAPS = {'symbol encode* -> -> x': 'column 19', 'symbol a -> encode; nonsense b -> c': 'nonsense', 'symbol x ->': 'column',
+            'nosuchpreset': 'nosuchpreset', './absent.map': './absent.map'}
 
 
 def touch(folder, *arguments, cwd=None, **settings):
@@ -34,6 +36,13 @@ def bad_values(checks, folder):
         checks.ok(len(lines) == 1 and variable in lines[0] and value in lines[0] and allowed in lines[0],
                   f'{variable}={value}: one line names variable, value and what is allowed', result.stderr)
         checks.ok(os.path.exists(out), f'{variable}={value}: traced with the default')
+    for number, (value, word) in enumerate(BAD_MAPS.items()):
+        out = os.path.join(folder, f'map{number}.stap')
+        result = touch(folder, 'exit', '5', STAGETAP_OUT=out, STAGETAP_MAP=value)
+        lines = result.stderr.splitlines()
+        checks.ok(result.returncode == 5 and len(lines) == 1 and 'STAGETAP_MAP' in lines[0] and word in lines[0] and
+                  os.path.exists(out), f'STAGETAP_MAP={value}: one line says where, the target runs and is traced',
+                  (result.returncode, result.stderr))
     document = lib.report(checks, os.path.join(folder, 'STAGETAP_FLUSH.stap'), what='report of a run with a bad value')
     if document:
         checks.ok(any('STAGETAP_FLUSH' in note for note in document['notes']), 'the trace says so', document['notes'])

@@ -16,7 +16,7 @@ IMAGES, STEPS = 4, 20
 def one_mode(checks, which, mode):
     label = f'{which} {" ".join(mode) or "default"}'
     with lib.workdir() as folder:
-        traced = lib.generate(folder, *mode, which=which, images=IMAGES, steps=STEPS)
+        traced = lib.generate(folder, *mode, which=which, images=IMAGES, steps=STEPS, size=256)
         if not checks.ok(traced.process.returncode == 0, f'{label}: runs', traced.describe()):
             return
         document = lib.report(checks, '--request', 'all', traced.trace, what=label)

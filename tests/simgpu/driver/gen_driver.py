@@ -101,7 +101,7 @@ def write_source(out, functions, names, pfn_map):
                       '    return sim_not_supported("%s", &said);\n}\n\n' % (name, name, name))
     # cuProfiler*: exported, but in no typedef header; every variant of a symbol is a row, oldest version first.
     rows = sorted((base, version, suffix, export) for base, version, suffix, export in pfn_map)
-    rows += [(name, 4000, "", name) for name in ("cuProfilerStart", "cuProfilerStop")]
+    rows += [(name, 4000, "", name) for name in ("cuProfilerInitialize", "cuProfilerStart", "cuProfilerStop")]
     rows.sort()
     out.write("const struct sim_gpa_row sim_gpa_rows[] = {\n")
     for base, version, suffix, export in rows:

@@ -16,10 +16,13 @@
  *   device           [15   40]         [76 94]    [120  155] [165 200]      device is done after the host
  *
  *   row           calls  share  host  self │ busy  kernels copies  self  launches
- *   encode            1     40    40    40 │   25       25      0    25         1    10-15, 15-40, 40-50
- *   sample            1     30    90    30 │   53       53      0     0         2    60-70, 100-110, 140-150 idle
- *   sample/step       2     ...
- *   unattributed
+ *   encode            1     40    40    40 │   25       25      0    25         1
+ *   sample            1     20    90    30 │   53       53      0     0         2
+ *   sample/step       2     75    60    60 │   53       53      0    53         2
+ *   unattributed      0     65    50    50 │   35       35      0    35         1
+ *
+ * Wall share: encode 10-50 · sample 60-70, 100-110 (140-150 is covered by the second step's kernel) · step
+ * 70-100, 110-155 · unattributed 0-10, 50-60, 155-200.
  */
 static void nested(void **state)
 {
@@ -45,9 +48,6 @@ static void nested(void **state)
     };
     const struct scene scene = SCENE(spans, calls, ops);
     struct st_report report = scene_report(&scene, NULL);
-    /* wall share: idle time goes to the row the thread is in, busy time to the row whose work runs:
-     *   encode 10-50 = 40 · sample 60-70, 100-110, 140-150 less what k3 (to 155) covers = 10+10 = 20
-     *   step 70-100 (k2 inside) + 110-155 = 75 · unattributed 0-10, 50-60, 155-200 = 65   sum 200 */
     static const struct scene_expected_row rows[] = {
         {"encode", 1, 40, 40, 40, 25, 25, 0, 25, 1},
         {"sample", 1, 20, 90, 30, 53, 53, 0, 0, 2},

@@ -130,6 +130,8 @@ def check(folder, spy_path, case):
         executed = collections.Counter()
         for name, count in re.findall(r"^executed (\S+) (\d+)", output, re.M):
             executed[name] = executed[name] + int(count) if "sum" in checks else int(count)
+        if "direct" in checks:
+            expect(executed.pop("cuStreamQuery") == 1 and not seen["cuStreamQuery"], "the pointer that passes through")
         if "fork" in checks:
             expect(executed["cuMemcpyHtoD_v2"] == 3, "the child goes on counting")
             expect(spy.count("first_calls 2") == 1 and spy.count("first_calls 1 ") == 1, "a first call in each process")

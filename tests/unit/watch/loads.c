@@ -25,6 +25,11 @@ typedef void (*callback_fn)(void);
 
 __attribute__((visibility("default"))) callback_fn registered_callback;
 
+#ifdef WITH_DRIVER
+int cuStreamSynchronize(void *stream);
+int (*volatile keeps_driver_linked)(void *) = cuStreamSynchronize;
+#endif
+
 static void *load(const char *file, int flags)
 {
     void *handle = dlopen(file, flags);
