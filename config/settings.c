@@ -34,9 +34,14 @@ static int place_in_list(const char *list, char separator, const char *word, siz
     return -1;
 }
 
+int st_list_place(const char *list, char separator, const char *word)
+{
+    return place_in_list(list, separator, word, strlen(word));
+}
+
 int st_setting_choice(const struct st_setting *setting, const char *value)
 {
-    return place_in_list(setting->allowed, '|', value, strlen(value));
+    return st_list_place(setting->allowed, '|', value);
 }
 
 static const char *get_number(const char *text, uint64_t limit, uint64_t *ret_value)
@@ -56,7 +61,7 @@ static const char *get_number(const char *text, uint64_t limit, uint64_t *ret_va
 bool st_parse_size(const char *text, uint64_t *ret_bytes)
 {
     static const char UNITS[] = "KMGT";
-    uint64_t value;
+    uint64_t value = 0;
     const char *at = get_number(text, UINT64_C(1) << 40, &value);
     if (!at) {
         return false;
@@ -83,7 +88,7 @@ bool st_parse_duration(const char *text, uint64_t *ret_ns)
         const char *suffix;
         uint64_t ns;
     } UNITS[] = {{"ns", 1}, {"us", 1000}, {"ms", 1000000}, {"s", 1000000000}, {"m", 60000000000}, {"h", 3600000000000}};
-    uint64_t value;
+    uint64_t value = 0;
     const char *at = get_number(text, 1000000000, &value);
     for (size_t i = 0; at && i < sizeof(UNITS) / sizeof(UNITS[0]); i++) {
         if (strcmp(at, UNITS[i].suffix) == 0) {
@@ -97,7 +102,7 @@ bool st_parse_duration(const char *text, uint64_t *ret_ns)
 /* Digits with an optional fraction; not strtod, which follows the target's locale. */
 static const char *get_decimal(const char *at, double *ret_value)
 {
-    uint64_t whole;
+    uint64_t whole = 0;
     at = get_number(at, 1000000, &whole);
     *ret_value = (double)whole;
     if (at && *at == '.') {
@@ -112,7 +117,7 @@ static const char *get_decimal(const char *at, double *ret_value)
 bool st_parse_rounds(const char *text, struct st_rounds_rule *ret_rule)
 {
     struct st_rounds_rule rule = {0};
-    uint64_t count;
+    uint64_t count = 0;
     const char *end;
     if (strncmp(text, "warmup=", 7) == 0) {
         end = get_number(text + 7, 1000000, &count);

@@ -47,7 +47,9 @@ bool st_setting_check(const struct st_setting *setting, const char *value);
 /* The setting of a variable name, or NULL. */
 const struct st_setting *st_setting_find(const char *variable);
 
-/* Place of `value` in the setting's choices a|b|c, from 0; -1 if it is none. */
+/* Place of `word` in a list like a|b|c, from 0; -1 if it is not there. */
+int st_list_place(const char *list, char separator, const char *word);
+/* … in the choices of a setting. */
 int st_setting_choice(const struct st_setting *setting, const char *value);
 
 /* "2G", "64K", "1000": powers of 1024. False: not a size. */

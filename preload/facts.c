@@ -124,14 +124,23 @@ static void add_rules(struct st_buffer *payload)
     st_rows_finish(&rows);
 }
 
-/* Row names, and what runtime functions were called before the trace began. */
-static void add_names(struct st_buffer *payload)
+/* Row names that were not written before: a ring announces its thread's, but not every name has a ring. */
+static void add_row_names(struct st_buffer *payload)
+{
+    static uint32_t written;
+    struct st_rows rows = {.table = ST_T_NAME};
+    for (uint32_t count = st_row_name_count(); written < count; written++) {
+        st_rows_add(&rows, (int64_t[ST_COUNT_C_NAME]){ST_NAME_ROW, (int64_t)st_ticks(), written + 1, 0},
+                    (struct st_text[]){text_of(st_row_name_text(written + 1))});
+    }
+    st_table_encode(&rows, payload);
+    st_rows_finish(&rows);
+}
+
+/* Host functions that were registered with the runtime before the trace began. */
+static void add_early_names(struct st_buffer *payload)
 {
     struct st_rows rows = {.table = ST_T_NAME};
-    for (uint32_t name = 1; name <= st_row_name_count(); name++) {
-        st_rows_add(&rows, (int64_t[ST_COUNT_C_NAME]){ST_NAME_ROW, (int64_t)st_ticks(), name, 0},
-                    (struct st_text[]){text_of(st_row_name_text(name))});
-    }
     int kind;
     uint64_t key;
     const char *text;
@@ -153,7 +162,8 @@ void st_facts_add_start(struct st_buffer *payload)
     st_rows_finish(&keys);
     add_calls(payload);
     add_rules(payload);
-    add_names(payload);
+    add_row_names(payload);
+    add_early_names(payload);
 }
 
 static void add_providers(struct st_buffer *payload)
@@ -218,6 +228,7 @@ static void add_misses(struct st_buffer *payload)
 
 void st_facts_add_state(struct st_buffer *payload, bool is_final)
 {
+    add_row_names(payload);
     add_counters(payload);
     add_providers(payload);
     add_misses(payload);

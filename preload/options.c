@@ -84,6 +84,25 @@ static void collect_values(char **envp)
     }
 }
 
+/* Well-formed, but for a later version: the trace must not look as if it had been done. */
+static void refuse_later(void)
+{
+    static const struct {
+        enum st_setting_id id;
+        const char *works; /* values that mean what this version does, as a|b */
+    } LATER[] = {{ST_SET_MODE, "trace|off"}, {ST_SET_DEVICE, "auto|cupti|none"}, {ST_SET_GRAPHS, "graph"},
+                 {ST_SET_PY, "auto|off"},    {ST_SET_AUDIT, "0|off"},            {ST_SET_COLLECT, "none"},
+                 {ST_SET_WINDOW, ""}};
+    for (size_t i = 0; i < sizeof(LATER) / sizeof(LATER[0]); i++) {
+        const struct st_setting *setting = &st_settings[LATER[i].id];
+        const char **value = &st_options.values[LATER[i].id];
+        if (*value && st_list_place(LATER[i].works, '|', *value) < 0) {
+            note("%s=%.80s: not in this version; using %s", setting->variable, *value, setting->default_text);
+            *value = NULL;
+        }
+    }
+}
+
 static int choice_of(enum st_setting_id id)
 {
     return st_options.values[id] ? st_setting_choice(&st_settings[id], st_options.values[id]) : 0;
@@ -232,6 +251,7 @@ void st_options_read(char **envp, const char *program)
         }
     }
     collect_values(envp);
+    refuse_later();
     st_options.mode = (enum st_mode)choice_of(ST_SET_MODE);
     st_options.device = (enum st_device_choice)choice_of(ST_SET_DEVICE);
     st_options.waits_on_full = choice_of(ST_SET_ON_FULL) == 1;

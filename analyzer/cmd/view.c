@@ -193,13 +193,25 @@ static int exit_code_of(enum st_status status)
     return status == ST_USAGE ? ST_EXIT_USAGE : ST_EXIT_UNREADABLE;
 }
 
-/* Does the trace know this device (-1 = no particular one)? */
+/* Does the trace know this device (-1 = no particular one)? One that lists none is shown without. */
 static bool has_device(const struct st_report *report, int64_t device)
 {
+    if (report->device_count == 0) return true;
     for (size_t i = 0; i < report->device_count; i++) {
         if (report->devices[i].device == device) return true;
     }
     return device < 0;
+}
+
+static void say_no_device(const char *path, const struct st_report *report, int64_t device)
+{
+    char known[256] = "";
+
+    for (size_t i = 0; i < report->device_count; i++) {
+        size_t used = strlen(known);
+        snprintf(known + used, sizeof(known) - used, " %d", (int)report->devices[i].device);
+    }
+    st_say_error("%s: has no device %d; it has:%s", path, (int)device, known);
 }
 
 int st_view_open(struct st_view *view, const char *word, struct st_report *ret)
@@ -216,8 +228,7 @@ int st_view_open(struct st_view *view, const char *word, struct st_report *ret)
     st_model_destroy(model);
     if (status == ST_OK && has_device(ret, view->options.device)) return ST_EXIT_OK;
     if (status == ST_OK) {
-        st_say_error("%s: has no device %d; its device list has %zu entries, counted from 0", path,
-                     (int)view->options.device, ret->device_count);
+        say_no_device(path, ret, view->options.device);
         st_report_finish(ret);
         return ST_EXIT_USAGE;
     }

@@ -18,7 +18,7 @@
 
 #include "watch_private.h"
 
-enum { MAX_OBJECTS = 4096, OBJECT_INDEX = 8192, MAX_PROVIDERS = 16 };
+enum { MAX_OBJECTS = 4096, OBJECT_INDEX = 8192, UNINDEXED_OBJECTS = 16, MAX_PROVIDERS = 16 };
 
 struct object {
     uintptr_t base, dynamic;
@@ -37,7 +37,7 @@ struct object {
 /* Two tables: a list pass fills the other one from what it meets. */
 static struct table {
     uint32_t count;
-    uint16_t index[OBJECT_INDEX]; /* object + 1; open addressing */
+    uint16_t index[OBJECT_INDEX]; /* object + 1; open addressing; not used (nor touched) for a few objects */
     struct object objects[MAX_OBJECTS];
 } tables[2];
 static struct table *table = &tables[0];
@@ -65,6 +65,14 @@ static uint32_t index_place(uintptr_t dynamic)
 
 static struct object *find_object(struct table *in, uintptr_t base, uintptr_t dynamic)
 {
+    if (in->count <= UNINDEXED_OBJECTS) {
+        for (uint32_t i = 0; i < in->count; i++) {
+            if (in->objects[i].dynamic == dynamic && in->objects[i].base == base) {
+                return &in->objects[i];
+            }
+        }
+        return NULL;
+    }
     for (uint32_t at = index_place(dynamic); in->index[at]; at = (at + 1) % OBJECT_INDEX) {
         struct object *object = &in->objects[in->index[at] - 1];
         if (object->dynamic == dynamic && object->base == base) {
@@ -74,6 +82,15 @@ static struct object *find_object(struct table *in, uintptr_t base, uintptr_t dy
     return NULL;
 }
 
+static void index_object(struct table *in, uint32_t n)
+{
+    uint32_t at = index_place(in->objects[n].dynamic);
+    while (in->index[at]) {
+        at = (at + 1) % OBJECT_INDEX;
+    }
+    in->index[at] = (uint16_t)(n + 1);
+}
+
 static struct object *add_object(struct table *to, uintptr_t base, uintptr_t dynamic)
 {
     if (to->count == MAX_OBJECTS) {
@@ -81,14 +98,17 @@ static struct object *add_object(struct table *to, uintptr_t base, uintptr_t dyn
         return NULL;
     }
     struct object *object = &to->objects[to->count++];
-    uint32_t at = index_place(dynamic);
-    while (to->index[at]) {
-        at = (at + 1) % OBJECT_INDEX;
-    }
-    to->index[at] = (uint16_t)to->count;
     memset(object, 0, sizeof(*object));
     object->base = base;
     object->dynamic = dynamic;
+    if (to->count == UNINDEXED_OBJECTS + 1) {
+        memset(to->index, 0, sizeof(to->index));
+        for (uint32_t i = 0; i < to->count; i++) {
+            index_object(to, i);
+        }
+    } else if (to->count > UNINDEXED_OBJECTS) {
+        index_object(to, to->count - 1);
+    }
     return object;
 }
 
@@ -419,7 +439,6 @@ static void list_objects(bool may_be_replaced)
 {
     struct table *before = table, *after = table == &tables[0] ? &tables[1] : &tables[0];
     after->count = 0;
-    memset(after->index, 0, sizeof(after->index));
     /* Forgetting comes after reading: a target that is made again at the same address by a new object has
      * a new owner by then. */
     dl_iterate_phdr(list_object, &may_be_replaced);

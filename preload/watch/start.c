@@ -3,14 +3,12 @@
  * The start of watching, and the late start of others just before main(). Runs in the constructor, before
  * libc's own initialisation when linked with -z initfirst: no environ, no stdio.
  */
-#include <cpuid.h>
 #include <link.h>
 #include <string.h>
 
 #include "watch_private.h"
 
 struct st_watch_state st_watch;
-uint64_t st_watch_vector_bytes;
 
 void st_watch_set_hooks(const struct st_watch_hooks *hooks)
 {
@@ -22,28 +20,9 @@ void st_watch_set_matcher(st_watch_matcher matcher)
     st_watch.matcher = matcher;
 }
 
-/* Size of an XSAVE area that holds the components which thunk_x86_64.S saves. */
-static uint64_t vector_bytes(void)
-{
-    enum { LEAF_XSAVE = 0xd, COMPONENTS = 0xe7, LEGACY_AND_HEADER = 576, OSXSAVE = 1 << 27 };
-    uint32_t size, offset, c, d, features;
-    if (!__get_cpuid(1, &size, &offset, &features, &d) || !(features & OSXSAVE)) {
-        return 0;
-    }
-    uint64_t bytes = LEGACY_AND_HEADER;
-    for (uint32_t component = 2; component < 8; component++) {
-        if ((COMPONENTS >> component & 1) && __get_cpuid_count(LEAF_XSAVE, component, &size, &offset, &c, &d) && size &&
-            offset + size > bytes) {
-            bytes = offset + size;
-        }
-    }
-    return bytes;
-}
-
 void st_watch_start(char **argv)
 {
     st_watch.main_stack_top = (uintptr_t)argv;
-    st_watch_vector_bytes = vector_bytes();
     st_watch_resolve();
     st_watch_scan();
 }

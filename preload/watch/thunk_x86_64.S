@@ -150,9 +150,11 @@ st_watch_call_saved:
 	.cfi_offset %rbp, -16
 	movq	%rsp, %rbp
 	.cfi_def_cfa_register %rbp
-	movq	%rdi, %r11
-	movq	%rsi, %rdi
-	movq	st_watch_vector_bytes(%rip), %rax
+	pushq	%rdi
+	pushq	%rsi
+	call	st_watch_vector_bytes
+	popq	%rdi
+	popq	%r11
 	testq	%rax, %rax
 	jz	.Lfxsave
 	subq	%rax, %rsp

@@ -27,7 +27,6 @@ struct st_watch_state {
     _Atomic uint64_t lookups_asked, lookups_found, lookups_wrapped, lookups_passed, lookups_not_found;
 };
 extern struct st_watch_state st_watch;
-extern uint64_t st_watch_vector_bytes; /* size of an XSAVE area; 0: FXSAVE. Read by assembler code */
 
 static inline void st_watch_count(_Atomic uint64_t *counter)
 {
@@ -89,6 +88,8 @@ void st_watch_after_lookup(const struct st_watch_target *target, const uint64_t 
 #define ST_WATCH_JUMP (-1)
 int64_t st_watch_enter(struct st_watch_target *target, const uint64_t *frame);
 void st_watch_leave(struct st_watch_target *target, const uint64_t *frame, uint64_t result);
+/* Size of the area that st_watch_call_saved() saves vector registers to; 0: the processor has only FXSAVE. */
+uint64_t st_watch_vector_bytes(void);
 int st_watch_personality(int version, int actions, uint64_t exception_class, void *exception, void *context);
 
 #endif

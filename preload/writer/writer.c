@@ -34,6 +34,7 @@ static struct {
     pthread_t thread;
     _Atomic int stop;   /* set by st_writer_finish */
     _Atomic int done;   /* set by the thread, last */
+    _Atomic bool wants_clock; /* a device source came: read the clocks soon */
     _Atomic(const struct st_device_source *) device;
     struct st_writer_setup setup;
     struct st_sink sink;
@@ -360,7 +361,8 @@ static void *run(void *unused)
     writer.last_flush_ns -= writer.setup.flush_ns - SECOND_FLUSH_NS; /* soon a second reading of the clocks: their rate */
     while (!atomic_load_explicit(&writer.stop, memory_order_acquire)) {
         writer.quiet_polls = drain_rings(false) ? 0 : writer.quiet_polls + 1;
-        if (st_clock_ns(CLOCK_MONOTONIC) - writer.last_flush_ns >= writer.setup.flush_ns) {
+        if (atomic_exchange_explicit(&writer.wants_clock, false, memory_order_relaxed) ||
+            st_clock_ns(CLOCK_MONOTONIC) - writer.last_flush_ns >= writer.setup.flush_ns) {
             flush(false);
         }
         uint64_t wait_ns = writer.quiet_polls > POLLS_TO_IDLE ? IDLE_POLL_NS : BUSY_POLL_NS;
@@ -414,6 +416,7 @@ bool st_writer_start(const struct st_writer_setup *setup, const struct st_sink *
 void st_writer_set_device(const struct st_device_source *source)
 {
     atomic_store_explicit(&writer.device, source, memory_order_release); /* pairs with the thread's acquire loads */
+    atomic_store_explicit(&writer.wants_clock, true, memory_order_relaxed);
 }
 
 bool st_writer_finish(uint64_t deadline_ns)

@@ -9,7 +9,7 @@ import sys
 import lib
 import compare
 
-MODES = [[], ['--two-streams'], ['--item-sync'], ['--pageable']]
+MODES = [[], ['--two-streams'], ['--item-sync'], ['--pageable'], ['--offload']]
 IMAGES, STEPS = 4, 20
 
 

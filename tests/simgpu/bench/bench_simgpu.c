@@ -28,33 +28,41 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* `launches`: kernel launches instead of event records. */
+/* `launches`: kernel launches instead of event records. The fastest batch counts: others may use the machine. */
 static double enqueue_ns(CUfunction kernel, CUevent event, bool launches)
 {
-    uint64_t spent_ns = 0;
+    uint64_t best_ns = SIM_NEVER, spent_ns;
 
     for (int done = 0; done < CALLS; done += BATCH) {
         uint64_t begin_ns = sim_now_ns();
 
         for (int i = 0; i < BATCH; i++) {
-            check(launches ? cuLaunchKernel(kernel, 1, 1, 1, 32, 1, 1, 0, NULL, NULL, NULL) : cuEventRecord(event, NULL),
+            check(launches ? cuLaunchKernel(kernel, 1, 1, 1, 32, 1, 1, 0, NULL, NULL, NULL)
+                           : cuEventRecord(event, NULL),
                   "enqueue");
         }
-        spent_ns += sim_now_ns() - begin_ns;
+        spent_ns = sim_now_ns() - begin_ns;
+        best_ns = spent_ns < best_ns ? spent_ns : best_ns;
         check(cuCtxSynchronize(), "cuCtxSynchronize");
     }
-    return (double)spent_ns / CALLS;
+    return (double)best_ns / BATCH;
 }
 
 static double getter_ns(void)
 {
-    uint64_t begin_ns = sim_now_ns();
+    uint64_t best_ns = SIM_NEVER, spent_ns;
     CUcontext context;
 
-    for (int i = 0; i < CALLS; i++) {
-        check(cuCtxGetCurrent(&context), "cuCtxGetCurrent");
+    for (int done = 0; done < CALLS; done += BATCH) {
+        uint64_t begin_ns = sim_now_ns();
+
+        for (int i = 0; i < BATCH; i++) {
+            check(cuCtxGetCurrent(&context), "cuCtxGetCurrent");
+        }
+        spent_ns = sim_now_ns() - begin_ns;
+        best_ns = spent_ns < best_ns ? spent_ns : best_ns;
     }
-    return (double)(sim_now_ns() - begin_ns) / CALLS;
+    return (double)best_ns / BATCH;
 }
 
 /* How long after the simulated end (launch + latency + 300 us) a wait returns. */

@@ -222,7 +222,8 @@ static CUresult copy_linear(CUdeviceptr dst, bool dst_known, CUdeviceptr src, bo
                             CUstream stream, bool async)
 {
     struct request request = {
-        .dst = {.address = dst, .pitch = bytes, .slice = bytes}, .src = {.address = src, .pitch = bytes, .slice = bytes},
+        .dst = {.address = dst, .pitch = bytes, .slice = bytes},
+        .src = {.address = src, .pitch = bytes, .slice = bytes},
         .width = bytes, .height = 1, .depth = 1, .stream = stream, .async = async,
     };
 

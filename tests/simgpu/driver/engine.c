@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Enqueueing, resolving and waiting (see engine.h). An operation's start is the latest of: the moment the device
+ * Enqueueing and resolving (see engine.h). An operation's start is the latest of: the moment the device
  * may know of it, the end of everything it depends on, and a free place on its engines. Any thread.
  */
 #include "engine.h"
@@ -16,11 +16,11 @@
 #include "timeline.h"
 #include "truth.h"
 
-enum { COPY_H2D = 1, COPY_D2H = 2, COPY_P2P = 10, WORTH_FLUSHING_NS = 100000 };
+enum { COPY_H2D = 1, COPY_D2H = 2, COPY_P2P = 10 };
 
 pthread_mutex_t sim_engine_lock = PTHREAD_MUTEX_INITIALIZER;
+pthread_cond_t sim_engine_resolved = PTHREAD_COND_INITIALIZER;
 
-static pthread_cond_t resolved_changed = PTHREAD_COND_INITIALIZER;
 static struct sim_timeline timelines[SIM_DEVICES_MAX];
 static struct sim_op *spare; /* released operations, used again */
 static uint64_t next_order;
@@ -57,7 +57,7 @@ struct sim_op *sim_op_create(enum sim_op_kind kind, struct sim_stream *stream)
     return op;
 }
 
-static void release_locked(struct sim_op *op)
+void sim_op_release_locked(struct sim_op *op)
 {
     if (op != NULL && --op->references == 0) {
         free(op->dependents);
@@ -69,7 +69,7 @@ static void release_locked(struct sim_op *op)
 void sim_op_release(struct sim_op *op)
 {
     pthread_mutex_lock(&sim_engine_lock);
-    release_locked(op);
+    sim_op_release_locked(op);
     pthread_mutex_unlock(&sim_engine_lock);
 }
 
@@ -243,7 +243,7 @@ static void resolve_locked(struct sim_op *first)
         if (op->kind == SIM_OP_HOST_FUNC && op->record.end_ns == 0) {
             head = op->next; /* the link serves the host thread's queue from here on */
             sim_host_add_locked(op, earliest_ns);
-            release_locked(op);
+            sim_op_release_locked(op);
             continue;
         }
         if (op->kind == SIM_OP_MARKER) {
@@ -261,12 +261,12 @@ static void resolve_locked(struct sim_op *first)
                 tail->next = next; /* the edge's reference goes with it */
                 tail = next;
             } else {
-                release_locked(next);
+                sim_op_release_locked(next);
             }
         }
         op->dependent_count = 0;
         head = op->next;
-        release_locked(op);
+        sim_op_release_locked(op);
     }
 }
 
@@ -276,8 +276,8 @@ void sim_host_func_ran(struct sim_op *op, uint64_t start_ns)
     op->record.start_ns = start_ns;
     op->record.end_ns = sim_now_ns(); /* read under the lock: what depends on it must not start in the past */
     resolve_locked(op);
-    release_locked(op); /* that of sim_host_add_locked */
-    pthread_cond_broadcast(&resolved_changed);
+    sim_op_release_locked(op); /* that of sim_host_add_locked */
+    pthread_cond_broadcast(&sim_engine_resolved);
     pthread_mutex_unlock(&sim_engine_lock);
 }
 
@@ -296,7 +296,7 @@ static void take_queue_place_locked(struct sim_op *op)
         uint64_t end_ns = stream->ring[stream->ring_next];
 
         if (end_ns == SIM_NEVER) {
-            pthread_cond_wait(&resolved_changed, &sim_engine_lock);
+            pthread_cond_wait(&sim_engine_resolved, &sim_engine_lock);
         } else if (end_ns > sim_now_ns()) {
             pthread_mutex_unlock(&sim_engine_lock);
             sim_wait_until(end_ns);
@@ -332,7 +332,7 @@ void sim_enqueue(struct sim_op *op, struct sim_event *event)
     if (event != NULL) {
         depend_locked(op, event->op, SIM_EVENT_WAIT);
     }
-    release_locked(op->stream->tail);
+    sim_op_release_locked(op->stream->tail);
     op->stream->tail = op;
     op->references++;
     if (op->waiting == 0) {
@@ -348,188 +348,6 @@ void sim_enqueue(struct sim_op *op, struct sim_event *event)
     if (many) {
         sim_effects_apply(sim_now_ns(), false);
     }
-}
-
-/* ---- waiting ------------------------------------------------------------------------------------------------ */
-
-void sim_wait_until(uint64_t when_ns)
-{
-    /* A thread that waits anyway carries out what runs meanwhile, so that host arithmetic hides in the wait. */
-    for (;;) {
-        uint64_t next_ns = sim_effects_apply(when_ns, true);
-        uint64_t until_ns = next_ns < when_ns ? next_ns : when_ns;
-
-        if (until_ns > sim_now_ns() + WORTH_FLUSHING_NS) {
-            sim_truth_flush();
-        }
-        sim_sleep_until(until_ns);
-        if (until_ns == when_ns) {
-            break;
-        }
-    }
-    sim_effects_apply(when_ns, false);
-}
-
-static void wait_locked(struct sim_op *op, uint64_t early_ns)
-{
-    uint64_t end_ns;
-
-    while (!op->resolved) {
-        pthread_cond_wait(&resolved_changed, &sim_engine_lock);
-    }
-    end_ns = op->record.end_ns - early_ns;
-    pthread_mutex_unlock(&sim_engine_lock);
-    sim_wait_until(end_ns);
-    pthread_mutex_lock(&sim_engine_lock);
-}
-
-void sim_wait_op_before(struct sim_op *op, uint64_t early_ns)
-{
-    pthread_mutex_lock(&sim_engine_lock);
-    wait_locked(op, early_ns);
-    pthread_mutex_unlock(&sim_engine_lock);
-}
-
-void sim_wait_op(struct sim_op *op)
-{
-    sim_wait_op_before(op, 0);
-}
-
-uint64_t sim_op_end_ns(struct sim_op *op)
-{
-    uint64_t end_ns;
-
-    pthread_mutex_lock(&sim_engine_lock);
-    end_ns = op->resolved ? op->record.end_ns : SIM_NEVER;
-    pthread_mutex_unlock(&sim_engine_lock);
-    return end_ns;
-}
-
-bool sim_op_done(struct sim_op *op)
-{
-    uint64_t now_ns = sim_now_ns();
-
-    if (op != NULL && sim_op_end_ns(op) > now_ns) {
-        return false;
-    }
-    sim_effects_apply(now_ns, false);
-    return true;
-}
-
-/* ---- several streams at once -------------------------------------------------------------------------------- */
-
-/* The streams that count as `only`: itself, and for a legacy stream all that it is ordered with. NULL: all. */
-static bool belongs(const struct sim_stream *stream, const struct sim_stream *only)
-{
-    return only == NULL || stream == only || (only->legacy && stream->blocking);
-}
-
-/* Destroyed streams whose work has ended leave the list here. */
-static void forget_destroyed_locked(struct sim_context *context)
-{
-    struct sim_stream **link = &context->streams;
-
-    while (*link != NULL) {
-        struct sim_stream *stream = *link;
-
-        if (stream->destroyed && stream->tail == NULL) {
-            *link = stream->next;
-            free(stream->ring);
-            sim_object_destroy(stream);
-        } else {
-            link = &stream->next;
-        }
-    }
-}
-
-/* The last operations of those streams, each with a reference; the caller frees the array. */
-static struct sim_op **take_tails_locked(struct sim_context *context, const struct sim_stream *only, size_t *taken)
-{
-    struct sim_stream *stream;
-    struct sim_op **tails;
-    size_t count = 1;
-
-    for (stream = context->streams; stream != NULL; stream = stream->next) {
-        count++;
-    }
-    tails = calloc(count, sizeof(struct sim_op *));
-    if (tails == NULL) {
-        abort();
-    }
-    *taken = 0;
-    for (stream = context->legacy; stream != NULL;
-         stream = stream == context->legacy ? context->streams : stream->next) {
-        if (stream->tail != NULL && belongs(stream, only)) {
-            tails[*taken] = stream->tail;
-            tails[(*taken)++]->references++;
-        }
-    }
-    return tails;
-}
-
-/* Streams forget a last operation that is over: nothing enqueued from now on can start before its end. */
-static void drop_tails_locked(struct sim_context *context)
-{
-    uint64_t now_ns = sim_now_ns();
-
-    for (struct sim_stream *stream = context->legacy; stream != NULL;
-         stream = stream == context->legacy ? context->streams : stream->next) {
-        if (stream->tail != NULL && stream->tail->resolved && stream->tail->record.end_ns <= now_ns) {
-            release_locked(stream->tail);
-            stream->tail = NULL;
-        }
-    }
-    forget_destroyed_locked(context);
-}
-
-static void sync_streams(struct sim_context *context, const struct sim_stream *only)
-{
-    struct sim_op **tails;
-    size_t count;
-
-    pthread_mutex_lock(&sim_engine_lock);
-    tails = take_tails_locked(context, only, &count);
-    for (size_t i = 0; i < count; i++) {
-        wait_locked(tails[i], 0);
-        release_locked(tails[i]);
-    }
-    drop_tails_locked(context);
-    pthread_mutex_unlock(&sim_engine_lock);
-    free(tails);
-    if (count == 0) {
-        sim_effects_apply(sim_now_ns(), false);
-    }
-}
-
-void sim_sync_stream(struct sim_stream *stream)
-{
-    sync_streams(stream->context, stream);
-}
-
-void sim_sync_context(struct sim_context *context)
-{
-    sync_streams(context, NULL);
-}
-
-bool sim_stream_done(struct sim_stream *stream)
-{
-    uint64_t now_ns = sim_now_ns();
-    struct sim_op **tails;
-    size_t count;
-    bool done = true;
-
-    pthread_mutex_lock(&sim_engine_lock);
-    tails = take_tails_locked(stream->context, stream, &count);
-    for (size_t i = 0; i < count; i++) {
-        done = done && tails[i]->resolved && tails[i]->record.end_ns <= now_ns;
-        release_locked(tails[i]);
-    }
-    pthread_mutex_unlock(&sim_engine_lock);
-    free(tails);
-    if (done) {
-        sim_effects_apply(now_ns, false);
-    }
-    return done;
 }
 
 /* ---- the process ---------------------------------------------------------------------------------------------- */

@@ -105,10 +105,12 @@ struct sim_op {
 };
 
 extern pthread_mutex_t sim_engine_lock;
+extern pthread_cond_t sim_engine_resolved; /* broadcast when a host function has returned */
 
 /* A new operation with one reference, filled in from the calling thread's open driver call. NULL: no memory. */
 struct sim_op *sim_op_create(enum sim_op_kind kind, struct sim_stream *stream);
 void sim_op_release(struct sim_op *op);
+void sim_op_release_locked(struct sim_op *op);
 /* Puts it at the end of its stream. Blocks while the stream's queue is full. `event`: waits for its last record
  * too (may be NULL). */
 void sim_enqueue(struct sim_op *op, struct sim_event *event);

@@ -77,7 +77,7 @@ static void parse(void)
             continue;
         }
         if (value < 0) {
-            fprintf(stderr, "simgpu: SIMGPU_FAULTS: '%s' is no fault that is known; see tests/simgpu/README.md\n", word);
+            fprintf(stderr, "simgpu: SIMGPU_FAULTS: '%s' is not known (the list: tests/simgpu/README.md)\n", word);
             valid = false;
         } else {
             fault->value = value;

@@ -248,7 +248,8 @@ static bool parse_line(const char *path, unsigned number, char *line)
         }
     }
     if (count > 0 && !parse_statement(words, count)) {
-        fprintf(stderr, "simgpu: %s:%u: not understood: %s (the grammar: tests/simgpu/README.md)\n", path, number, whole);
+        fprintf(stderr, "simgpu: %s:%u: not understood: %s (the grammar: tests/simgpu/README.md)\n", path, number,
+                whole);
         return false;
     }
     return true;

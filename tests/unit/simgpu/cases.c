@@ -11,6 +11,7 @@ static const char ptx[] =
     ".visible .entry add_1ms(\n\t.param .u64 .ptr .global .align 4 add_param_0,\n\t.param .u32 add_param_1,\n"
     "\t.param .u32 add_param_2\n)\n{ ret; }\n"
     ".visible .entry twice_1ms(.param .align 8 .b8 twice_param_0[24]) { ret; }\n"
+    ".visible .entry wait_50ms() { ret; }\n"
     ".visible .entry disagrees_1ms(.param .u64 a, .param .u64 b) { ret; }\n";
 
 struct kernels start(void)
@@ -23,6 +24,7 @@ struct kernels start(void)
     OK(cuModuleLoadData(&kernels.module, ptx));
     OK(cuModuleGetFunction(&kernels.wait_1ms, kernels.module, "wait_1ms"));
     OK(cuModuleGetFunction(&kernels.wait_5ms, kernels.module, "wait_5ms"));
+    OK(cuModuleGetFunction(&kernels.wait_50ms, kernels.module, "wait_50ms"));
     OK(cuModuleGetFunction(&kernels.add, kernels.module, "add_1ms"));
     OK(cuModuleGetFunction(&kernels.twice, kernels.module, "twice_1ms"));
     OK(cuModuleGetFunction(&kernels.disagrees, kernels.module, "disagrees_1ms"));

@@ -35,7 +35,7 @@
 struct kernels {
     CUcontext context;
     CUmodule module;
-    CUfunction wait_1ms, wait_5ms, add, twice, disagrees;
+    CUfunction wait_1ms, wait_5ms, wait_50ms, add, twice, disagrees;
 };
 
 /* cuInit, the primary context of device 0 made current, and the test module. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The list of cuda_values.def as a table, made twice: by check_own.c from cuda_min.h, by check_toolkit.c from cuda.h. */
+/* The list of cuda_values.def as a table, made twice: by check_own.c from cuda_min.h, by check_toolkit.c from
+ * cuda.h. */
 #ifndef SIMGPU_CHECK_VALUES_H
 #define SIMGPU_CHECK_VALUES_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Cases about time: what runs after what, and what the host waits for. Times are compared on the simulated time
- * line (events) wherever that says it; where the host's own waiting matters, only lower bounds are asked for,
- * because the machine may be busy.
+ * line (events) wherever that says it. The machine may be busy, and the host late: where the host's own waiting
+ * matters, only lower bounds are asked for; that things overlap is shown if it happens in one of several tries.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -17,6 +17,8 @@ static void sleep_ms(unsigned ms)
 
     nanosleep(&pause, NULL);
 }
+
+enum { TRIES = 10 };
 
 /* Launches one kernel of 5 ms on each stream in turn and returns the time from the first start to the last end. */
 static double three_kernels_ms(const struct kernels *kernels, CUstream a, CUstream b, CUstream c)
@@ -39,6 +41,17 @@ static double three_kernels_ms(const struct kernels *kernels, CUstream a, CUstre
     return longest;
 }
 
+static double shortest_ms(const struct kernels *kernels, CUstream a, CUstream b, CUstream c)
+{
+    double shortest = three_kernels_ms(kernels, a, b, c), one;
+
+    for (int i = 1; i < TRIES; i++) {
+        one = three_kernels_ms(kernels, a, b, c);
+        shortest = one < shortest ? one : shortest;
+    }
+    return shortest;
+}
+
 /* The legacy default stream orders blocking streams, and no others. */
 void case_default_stream(void)
 {
@@ -49,11 +62,11 @@ void case_default_stream(void)
     OK(cuStreamCreate(&second, 0));
     OK(cuStreamCreate(&free_first, CU_STREAM_NON_BLOCKING));
     OK(cuStreamCreate(&free_second, CU_STREAM_NON_BLOCKING));
-    REQUIRE(three_kernels_ms(&kernels, first, second, first) >= 10);    /* the first and third share a stream */
-    REQUIRE(three_kernels_ms(&kernels, first, second, free_first) < 10); /* three streams side by side */
-    REQUIRE(three_kernels_ms(&kernels, first, NULL, second) >= 15);     /* the default stream in between */
-    REQUIRE(three_kernels_ms(&kernels, first, CU_STREAM_LEGACY, second) >= 15);
-    REQUIRE(three_kernels_ms(&kernels, free_first, NULL, free_second) < 10);
+    REQUIRE(shortest_ms(&kernels, first, second, first) >= 10);    /* the first and third share a stream */
+    REQUIRE(shortest_ms(&kernels, first, second, free_first) < 10); /* three streams side by side */
+    REQUIRE(shortest_ms(&kernels, first, NULL, second) >= 15);      /* the default stream in between */
+    REQUIRE(shortest_ms(&kernels, first, CU_STREAM_LEGACY, second) >= 15);
+    REQUIRE(shortest_ms(&kernels, free_first, NULL, free_second) < 10);
     OK(cuStreamDestroy_v2(first));
     REQUIRE_RESULT(cuStreamQuery(first), CUDA_ERROR_INVALID_HANDLE);
 }
@@ -66,8 +79,10 @@ void case_serial(void)
 
     OK(cuStreamCreate(&first, CU_STREAM_NON_BLOCKING));
     OK(cuStreamCreate(&second, CU_STREAM_NON_BLOCKING));
-    REQUIRE(three_kernels_ms(&kernels, first, second, first) >= 15);
+    REQUIRE(shortest_ms(&kernels, first, second, first) >= 15);
 }
+
+static pthread_barrier_t launched;
 
 static void *launch_own_stream(void *argument)
 {
@@ -77,6 +92,7 @@ static void *launch_own_stream(void *argument)
     for (int i = 0; i < 2; i++) {
         OK(cuLaunchKernel_ptsz(kernels->wait_5ms, 1, 1, 1, 32, 1, 1, 0, NULL, NULL, NULL));
     }
+    pthread_barrier_wait(&launched);
     OK(cuStreamSynchronize_ptsz(NULL));
     return NULL;
 }
@@ -89,11 +105,12 @@ void case_per_thread(void)
     CUevent begin, end;
     double both_ms;
 
+    REQUIRE(pthread_barrier_init(&launched, NULL, 3) == 0);
     begin = record(NULL);
     for (int i = 0; i < 2; i++) {
         REQUIRE(pthread_create(&threads[i], NULL, launch_own_stream, &kernels) == 0);
     }
-    sleep_ms(5); /* both have launched */
+    pthread_barrier_wait(&launched);
     launch(kernels.wait_1ms, NULL);
     end = record(NULL);
     both_ms = elapsed_ms(begin, end);
@@ -114,14 +131,14 @@ void case_events(void)
 
     OK(cuEventCreate(&never, 0));
     OK(cuEventCreate(&untimed, CU_EVENT_DISABLE_TIMING));
-    launch(kernels.wait_5ms, NULL);
-    launch(kernels.wait_5ms, NULL);
+    launch(kernels.wait_50ms, NULL);
+    launch(kernels.wait_50ms, NULL);
     end = record(NULL);
     REQUIRE_RESULT(cuEventQuery(end), CUDA_ERROR_NOT_READY);
     REQUIRE_RESULT(cuStreamQuery(NULL), CUDA_ERROR_NOT_READY);
     REQUIRE_RESULT(cuEventElapsedTime(&unused, begin, end), CUDA_ERROR_NOT_READY);
     ms = elapsed_ms(begin, end);
-    REQUIRE(ms >= 10 && ms < 11.5);
+    REQUIRE(ms >= 100 && ms < 150);
     OK(cuEventQuery(end));
     OK(cuStreamQuery(NULL));
     OK(cuEventQuery(never)); /* never recorded: nothing to wait for */
@@ -152,7 +169,7 @@ void case_copy_engines(void)
     CUdeviceptr device[2];
     void *host[2];
     CUevent begin, end;
-    double ms;
+    double ms, shortest_both_ms = 1e9;
 
     start();
     OK(cuStreamCreate(&first, CU_STREAM_NON_BLOCKING));
@@ -161,13 +178,16 @@ void case_copy_engines(void)
         OK(cuMemAlloc_v2(&device[i], COPY_BYTES));
         OK(cuMemHostAlloc(&host[i], COPY_BYTES, 0));
     }
-    begin = record(first);
-    OK(cuMemcpyHtoDAsync_v2(device[0], host[0], COPY_BYTES, first));
-    OK(cuMemcpyDtoHAsync_v2(host[1], device[1], COPY_BYTES, second));
-    end = record(second);
-    ms = elapsed_ms(begin, end);
-    REQUIRE(ms > 10 && ms < 20);
-    OK(cuCtxSynchronize());
+    for (int i = 0; i < TRIES; i++) {
+        begin = record(first);
+        OK(cuMemcpyHtoDAsync_v2(device[0], host[0], COPY_BYTES, first));
+        OK(cuMemcpyDtoHAsync_v2(host[1], device[1], COPY_BYTES, second));
+        end = record(second);
+        ms = elapsed_ms(begin, end);
+        shortest_both_ms = ms < shortest_both_ms ? ms : shortest_both_ms;
+        OK(cuCtxSynchronize());
+    }
+    REQUIRE(shortest_both_ms > 10 && shortest_both_ms < 20);
     begin = record(first);
     OK(cuMemcpyHtoDAsync_v2(device[0], host[0], COPY_BYTES, first));
     OK(cuMemcpyHtoDAsync_v2(device[1], host[1], COPY_BYTES, second));
@@ -191,6 +211,7 @@ void case_pageable(void)
     OK(cuMemAlloc_v2(&device, COPY_BYTES));
     OK(cuMemHostAlloc(&pinned, COPY_BYTES, 0));
 
+    launch(kernels.wait_50ms, NULL);
     OK(cuMemcpyHtoDAsync_v2(device, pinned, COPY_BYTES, NULL));
     end = record(NULL);
     REQUIRE_RESULT(cuEventQuery(end), CUDA_ERROR_NOT_READY);
@@ -213,7 +234,7 @@ void case_pageable(void)
 
     /* A small pageable copy is staged at once; its end comes later. */
     OK(cuMemcpyHtoDAsync_v2(device, pageable, COPY_BYTES, NULL));
-    launch(kernels.wait_5ms, NULL);
+    launch(kernels.wait_50ms, NULL);
     OK(cuMemcpyHtoDAsync_v2(device, small, sizeof(small), NULL));
     end = record(NULL);
     REQUIRE_RESULT(cuEventQuery(end), CUDA_ERROR_NOT_READY);
@@ -265,7 +286,7 @@ void case_host_function(void)
     int first = 0, second = 0;
 
     OK(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
-    launch(kernels.wait_5ms, NULL);
+    launch(kernels.wait_50ms, NULL);
     OK(cuLaunchHostFunc(NULL, note_call, &first));
     middle = record(NULL);
     OK(cuStreamWaitEvent(other, middle, 0));
@@ -279,7 +300,7 @@ void case_host_function(void)
     REQUIRE(first == 1 && host_thread != (uint32_t)gettid());
     OK(cuStreamSynchronize(other));
     REQUIRE(second == 1 && host_calls == 2);
-    REQUIRE(elapsed_ms(begin, end) >= 5 + 10 + 1 + 10 + 1);
+    REQUIRE(elapsed_ms(begin, end) >= 50 + 10 + 1 + 10 + 1);
     REQUIRE_RESULT(cuLaunchHostFunc(NULL, NULL, NULL), CUDA_ERROR_INVALID_VALUE);
 }
 

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyzer/render/explain.h"
 #include "analyzer/render/report_json.h"
 #include "analyzer/render/views.h"
 #include "analyzer/util/text.h"
@@ -162,6 +163,20 @@ static void test_growing_trace_and_no_cuda_are_on_the_first_line(void **state)
     free(text);
 }
 
+static void test_every_column_of_the_stage_table_is_explained(void **state)
+{
+    static const char *const figures[] = {"calls",   "wall share",  "host",    "self",         "own CPU",  "off-CPU",
+                                          "in CUDA", "device busy", "kernels", "copies alone", "launches", "waiting",
+                                          "h2d",     "wall_ns",     "busy",    "host_self_ns"};
+
+    for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++) {
+        if (st_explain(figures[i]) == NULL) fail_msg("%s is not explained", figures[i]);
+    }
+    assert_string_equal(st_explain("busy_ns")->name, "busy");
+    assert_null(st_explain("no such figure"));
+    assert_null(st_explain(""));
+}
+
 static json_t *document_of(const struct st_report *report)
 {
     char *text = NULL;
@@ -222,6 +237,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_rows_are_within),
         cmocka_unit_test(test_residual_is_an_alarm),
         cmocka_unit_test(test_growing_trace_and_no_cuda_are_on_the_first_line),
+        cmocka_unit_test(test_every_column_of_the_stage_table_is_explained),
         cmocka_unit_test(test_json_keeps_figures_and_nulls_apart),
         cmocka_unit_test(test_json_without_device_time_has_nulls),
     };
