@@ -117,7 +117,8 @@ static void add_rules(struct st_buffer *payload)
     struct st_rows rows = {.table = ST_T_RULE};
     for (uint32_t i = 0; i < st_options.map.count; i++) {
         const struct st_map_rule *rule = &st_options.map.rules[i];
-        st_rows_add(&rows, (int64_t[ST_COUNT_C_RULE]){i, rule->source, rule->role, (int64_t)st_stages_matched(i), 0, 0, 0},
+        int64_t matched = (int64_t)st_stages_matched(i);
+        st_rows_add(&rows, (int64_t[ST_COUNT_C_RULE]){i, rule->source, rule->role, matched, 0, 0, 0},
                     (struct st_text[]){text_of(rule->pattern), text_of(rule->name), text_of(rule->text)});
     }
     st_table_encode(&rows, payload);
@@ -176,7 +177,7 @@ static void add_providers(struct st_buffer *payload)
         snprintf(value, sizeof(value), "%s%s", provider.soname, provider.simulated ? " (simulated)" : "");
         add_key(&keys, ST_KEY_FOUND, key, value);
     }
-    if (st_facts_simulated()) { /* a runtime is often the first provider: the driver comes after the header is written */
+    if (st_facts_simulated()) { /* the driver may come after the header was written */
         add_key(&keys, ST_KEY_FOUND, "simulated", "yes");
     }
     st_table_encode(&keys, payload);

@@ -183,7 +183,8 @@ static enum st_cause cause_of_wait(const struct cutter *cutter, uint32_t call, e
 static void cut_host_late(struct cutter *cutter, const struct st_model_thread *thread, uint32_t launch, uint32_t drain)
 {
     const struct st_model *model = cutter->view->model;
-    int64_t until = model->calls[launch].begin_ns;
+    int64_t begin_ns = model->calls[launch].begin_ns;
+    int64_t until = begin_ns < cutter->gap->end_ns ? begin_ns : cutter->gap->end_ns;
     enum st_cause idle_code = drain == ST_NONE                                ? ST_CAUSE_OWN_CODE
                               : def_of(model, drain)->class == ST_CLASS_COPY ? ST_CAUSE_AFTER_COPY
                                                                               : ST_CAUSE_AFTER_SYNC;

@@ -182,6 +182,7 @@ static void reset_position(struct st_thread *thread)
     thread->span = thread->open_span_count = 0;
     thread->frame_count = 0;
     thread->runtime_depth = thread->driver_depth = 0;
+    thread->pushed_count = thread->pushed_beyond = 0;
 }
 
 struct st_thread *st_thread_create(void)

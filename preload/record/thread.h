@@ -16,6 +16,7 @@
 
 #define ST_MAX_OPEN_SPANS 64
 #define ST_MAX_FRAMES 128
+#define ST_MAX_PUSHED_RANGES 64
 #define ST_RING_FILE_BYTES 1024 /* longest path of a ring file */
 
 /* One watched call in progress on this thread; filled by preload/watch. Live frames have strictly falling stack
@@ -37,6 +38,12 @@ struct st_open_span {
     uint8_t role;     /* enum st_span_role */
     uint8_t by_mark;  /* opened by `begin NAME`: closed by its successor, `end NAME` or the request's end */
     uint16_t nested;  /* entries collapsed into this one */
+};
+
+/* A range that the program pushed; preload/stages keeps them here, static TLS being scarce. */
+struct st_pushed_range {
+    void *domain;
+    uint64_t token; /* of its stage, 0 = none */
 };
 
 enum st_thread_state { ST_THREAD_RUNNING = 0, ST_THREAD_ENDED = 1, ST_THREAD_FREE = 2 };
@@ -67,6 +74,10 @@ struct st_thread {
     uint64_t written_lost;
     bool is_announced; /* its THREAD row is written */
 
+    uint32_t pushed_count;
+    uint32_t pushed_beyond; /* deeper than there is room */
+
+    struct st_pushed_range pushed[ST_MAX_PUSHED_RANGES];
     struct st_open_span open_spans[ST_MAX_OPEN_SPANS];
     struct st_call_frame frames[ST_MAX_FRAMES];
 };

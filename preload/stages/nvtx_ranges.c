@@ -15,20 +15,10 @@
 #include "preload/record/thread.h"
 #include "stages.h"
 
-#define MAX_PUSHES 64
 #define MAX_STARTED 256
 #define MAX_STRINGS 8192u /* a power of two; used up to three quarters */
 #define NAME_BYTES 512    /* of a wide name as UTF-8 */
 #define FIRST_MADE_UP 0x5354u
-
-struct push {
-    void *domain;
-    uint64_t token; /* of st_stage_enter, 0 = no stage */
-};
-
-static __thread struct push pushes[MAX_PUSHES] __attribute__((tls_model("initial-exec")));
-static __thread uint32_t push_count __attribute__((tls_model("initial-exec")));
-static __thread uint32_t pushes_beyond __attribute__((tls_model("initial-exec"))); /* deeper than we keep */
 
 enum { STARTED_FREE = 0, STARTED_BUSY = UINT64_MAX };
 
@@ -160,18 +150,27 @@ static bool match_attributes(const struct st_nvtx_attributes *attributes, struct
 
 static void close_ranges_over(void);
 
-static int push(void *domain, bool is_matched, const struct st_stage_match *match)
+/* Ranges of `domain` among the first `count` pushed ones: the level that NVTX returns. */
+static int level_of(const struct st_thread *thread, uint32_t count, const void *domain)
 {
     int level = 0;
+    for (uint32_t i = 0; i < count; i++) level += thread->pushed[i].domain == domain;
+    return level;
+}
+
+static int push(void *domain, bool is_matched, const struct st_stage_match *match)
+{
+    struct st_thread *thread = st_thread_self();
 
     close_ranges_over();
-    for (uint32_t i = 0; i < push_count; i++) level += pushes[i].domain == domain;
-    if (push_count == MAX_PUSHES) {
-        pushes_beyond++;
+    if (thread == NULL) return 0;
+    int level = level_of(thread, thread->pushed_count, domain);
+    if (thread->pushed_count == ST_MAX_PUSHED_RANGES) {
+        thread->pushed_beyond++;
         return level;
     }
-    pushes[push_count] = (struct push){domain, is_matched ? st_stage_enter(match->rule, match->name) : 0};
-    push_count++;
+    uint64_t token = is_matched ? st_stage_enter(match->rule, match->name) : 0;
+    thread->pushed[thread->pushed_count++] = (struct st_pushed_range){domain, token};
     return level;
 }
 
@@ -197,20 +196,21 @@ int st_nvtx_push_attributes(void *domain, const struct st_nvtx_attributes *attri
 
 int st_nvtx_pop(void *domain)
 {
-    uint32_t i = push_count;
-    int level = -1;
+    struct st_thread *thread = st_thread_self();
 
     close_ranges_over();
-    if (pushes_beyond > 0) {
-        pushes_beyond--;
-        return MAX_PUSHES;
+    if (thread == NULL) return -1;
+    if (thread->pushed_beyond > 0) {
+        thread->pushed_beyond--;
+        return ST_MAX_PUSHED_RANGES;
     }
-    while (i > 0 && pushes[i - 1].domain != domain) i--;
+    uint32_t i = thread->pushed_count;
+    while (i > 0 && thread->pushed[i - 1].domain != domain) i--;
     if (i == 0) return -1; /* nothing is open in this domain */
-    st_stage_leave(pushes[i - 1].token, ST_END_MARKED);
-    for (uint32_t j = 0; j < i; j++) level += pushes[j].domain == domain;
-    memmove(&pushes[i - 1], &pushes[i], (push_count - i) * sizeof(pushes[0]));
-    push_count--;
+    st_stage_leave(thread->pushed[i - 1].token, ST_END_MARKED);
+    int level = level_of(thread, i, domain) - 1;
+    memmove(&thread->pushed[i - 1], &thread->pushed[i], (thread->pushed_count - i) * sizeof(thread->pushed[0]));
+    thread->pushed_count--;
     return level;
 }
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Slots of a ring -> rows of the event tables. For the writer and for readers of a live or dead ring. Not thread-safe per object. */
+/*
+ * Slots of a ring -> rows of the event tables, for the writer and for readers of a live or dead ring. Not
+ * thread-safe per object.
+ */
 #ifndef ST_TRACE_SLOTS_H
 #define ST_TRACE_SLOTS_H
 

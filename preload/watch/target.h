@@ -22,7 +22,7 @@ enum st_target_kind { ST_TARGET_CALL = 1, ST_TARGET_STAGE = 2 };
 
 struct st_watch_target {
     void *real;                    /* read by the thunk */
-    uint32_t frame_bytes;          /* read by the thunk: from the caller's arguments down to their copy; a multiple of 64 */
+    uint32_t frame_bytes;          /* read by the thunk: from the caller's arguments down to their copy; n × 64 */
     uint32_t stack_words;          /* argument words to copy */
     const struct st_call_row *row; /* calls */
     uint32_t owner;                /* id of the object that defines it */

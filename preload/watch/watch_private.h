@@ -23,7 +23,8 @@ struct st_watch_state {
     atomic_bool is_first_done, is_init_told;
 
     /* figures */
-    _Atomic uint64_t scans, objects, edits, edits_refused, slots, slots_refused, out_of_reach, thrown, abandoned, too_deep;
+    _Atomic uint64_t scans, objects, edits, edits_refused, slots, slots_refused, out_of_reach;
+    _Atomic uint64_t thrown, abandoned, too_deep;
     _Atomic uint64_t lookups_asked, lookups_found, lookups_wrapped, lookups_passed, lookups_not_found;
 };
 extern struct st_watch_state st_watch;

@@ -115,7 +115,8 @@ static bool write_chunk(struct st_chunk_head *head, uint32_t rows)
     uint32_t sequence = writer.encoder.next_sequence;
     writer.out.length = 0;
     head->lost_total = lost_total();
-    bool is_written = st_chunk_encode(&writer.encoder, head, writer.payload.bytes, writer.payload.length, &writer.out) &&
+    const struct st_buffer *payload = &writer.payload;
+    bool is_written = st_chunk_encode(&writer.encoder, head, payload->bytes, payload->length, &writer.out) &&
                       st_sink_append(&writer.sink, writer.out.bytes, writer.out.length);
     if (!is_written) {
         writer.encoder.next_sequence = sequence; /* the number of the next chunk that is in the file */
@@ -358,7 +359,7 @@ static void *run(void *unused)
     st_suppress = 1;
     prctl(PR_SET_NAME, "stagetap");
     flush(false);
-    writer.last_flush_ns -= writer.setup.flush_ns - SECOND_FLUSH_NS; /* soon a second reading of the clocks: their rate */
+    writer.last_flush_ns -= writer.setup.flush_ns - SECOND_FLUSH_NS; /* clocks again soon: their rate */
     while (!atomic_load_explicit(&writer.stop, memory_order_acquire)) {
         writer.quiet_polls = drain_rings(false) ? 0 : writer.quiet_polls + 1;
         if (atomic_exchange_explicit(&writer.wants_clock, false, memory_order_relaxed) ||

@@ -25,6 +25,7 @@ RING_PID, RING_TRACE_PATH = 60, 128    # offsets in a ring's head page
 SCHEMA = os.path.join(SOURCE, 'analyzer', 'render', 'report.schema.json')
 
 sys.path.insert(0, os.path.join(SOURCE, 'tests', 'truth'))
+import compare  # noqa: E402
 
 try:
     import jsonschema
@@ -200,6 +201,27 @@ def validate(checks, document, label):
     errors = [f'{"/".join(str(part) for part in error.absolute_path)}: {error.message[:200]}'
               for error in jsonschema.Draft7Validator(schema).iter_errors(document)]
     checks.ok(not errors, f'{label}: valid by {os.path.basename(SCHEMA)}', '\n      '.join(errors[:8]))
+
+
+def compared(checks, label, run_once, kernel_rules=(), row_names=()):
+    """Runs a program (run_once() returns a Traced), reports on it and compares with the truth. Returns the report
+    or None. Only if host times alone are off – the thread was not on a CPU just between the program's clock
+    reading and ours – the run is repeated, twice at most; any other difference fails at once."""
+    for attempt in range(3):
+        traced = run_once()
+        if not checks.ok(traced.process.returncode == 0, f'{label}: runs', traced.describe()):
+            return None
+        checks.equal('', traced.process.stderr, f'{label}: nothing on stderr')
+        document = report(checks, '--request', 'all', traced.trace, what=label)
+        if document is None:
+            return None
+        result = compare.compare_document(document, traced.truth, traced.timings, kernel_rules, row_names)
+        if not result.violations or not result.only_host:
+            break
+        print(f'{label}: attempt {attempt + 1}: host times are off, nothing else')
+        os.unlink(traced.truth)
+    checks.ok(not result.violations, f'{label}: agrees with the truth', f'{len(result.violations)} violations, see above')
+    return document
 
 
 def rows(request, part='stages'):

@@ -1,17 +1,20 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Any bytes give a clear error or an answer, never a crash, a hang or unbounded memory (requirement X5): random
-files, and a good trace with flipped bits, moved, doubled and missing pieces. Seeds are fixed.
+files; a good trace with flipped bits, moved, doubled and missing pieces; the same inside its chunks with sizes and
+checksums made right, so that the tables' decoder meets it; and the ring of a killed process. Seeds are fixed.
 
 spoiled.py [SECONDS]     how long to go on (default 15)
 """
 import os
 import random
 import resource
+import struct
 import subprocess
 import sys
 import time
 
+import killed
 import lib
 import traces
 
@@ -42,11 +45,14 @@ def problem_of(verb, path):
     return None
 
 
-def try_bytes(folder, data):
-    path = os.path.join(folder, 'spoiled.stap')
+def try_file(path, data):
     with open(path, 'wb') as file:
         file.write(data)
-    return [problem for problem in (problem_of(verb, path) for verb in ALLOWED) if problem]
+    return problems_of(path)
+
+
+def problems_of(trace):
+    return [problem for problem in (problem_of(verb, trace) for verb in ALLOWED) if problem]
 
 
 def random_files(checks, folder):
@@ -93,6 +99,52 @@ def spoil(rng, data, frames):
     return bytes(copy)
 
 
+def spoil_inside(rng, header, chunks):
+    """A trace whose frames and checksums are right and whose tables are not."""
+    spoiled = [(list(head), bytearray(payload)) for head, payload in chunks]
+    head, payload = spoiled[rng.randrange(len(spoiled))]
+    kind = rng.randrange(5)
+    if kind == 0 and payload:                       # a few bits anywhere
+        for _ in range(rng.randrange(1, 8)):
+            payload[rng.randrange(len(payload))] ^= 1 << rng.randrange(8)
+    elif kind == 1:                                 # the first table's head: id, columns, rows
+        struct.pack_into('<HHI', payload, 0, rng.choice((0, 1, 2, 16, 33, 42, 65535)), rng.choice((0, 1, 5, 200, 65535)),
+                         rng.choice((0, 1, 1 << 16, 1 << 22, 0xffffffff)))
+    elif kind == 2:                                 # a column's head: id, encoding, bytes
+        struct.pack_into('<HBBI', payload, 8 + 8 * rng.randrange(4), rng.randrange(12), rng.randrange(8), 0,
+                         rng.choice((0, 1, len(payload), 0x7fffffff, 0xffffffff)))
+    elif kind == 3:                                 # the head's numbers: kind, ring, slots, times
+        head[rng.choice((0, 1, 4, 5, 6, 7, 8, 9, 10))] = rng.choice((0, 1, 3, 0x7fffffff, 0xffffffff))
+    else:                                           # long numbers and a cut
+        position = rng.randrange(len(payload))
+        payload[position:position + 10] = b'\xff' * rng.randrange(1, 12)
+        del payload[rng.randrange(max(1, len(payload) // 2), len(payload)):]
+    return traces.put_together(header, [(head, bytes(payload)) for head, payload in spoiled])
+
+
+def spoil_ring(rng, ring):
+    copy = bytearray(ring)
+    if rng.randrange(2):                            # the head page: sizes, ids, head and tail
+        position = 8 * rng.randrange(2500 // 8)
+        copy[position:position + 8] = rng.choice((0, 1, 0x7fffffffffffffff, 0xffffffffffffffff)).to_bytes(8, 'little')
+    for _ in range(rng.randrange(1, 40)):           # the first slots
+        copy[4096 + rng.randrange(64 * 2000)] = rng.choice((0, 1, 5, 255, rng.randrange(256)))
+    return bytes(copy)
+
+
+def killed_run(checks, folder):
+    """Trace and ring file of a process that was killed in the middle of an image."""
+    process, paths = killed.start(folder, 'killed')
+    killed.wait_for_launches(paths['truth'], 1000)
+    process.kill()
+    process.wait()
+    rings = lib.rings(folder)
+    checks.ok(rings, 'the killed process left a ring')
+    path = max((ring for ring, _ in rings), key=os.path.getsize)
+    with open(path, 'rb') as file:
+        return paths['stap'], path, file.read()
+
+
 def main():
     seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 15
     checks = lib.Checks()
@@ -103,12 +155,21 @@ def main():
             checks.finish()
         with open(traced.trace, 'rb') as file:
             data = file.read()
-        frames = traces.frames(data)
+        frames, (header, chunks) = traces.frames(data), traces.take_apart(data)
+        path = os.path.join(folder, 'spoiled.stap')
+        checks.equal([], try_file(path, traces.put_together(header, chunks)), 'taken apart and put together again it is read')
+        killed_trace, ring_path, ring = killed_run(checks, folder)
         end, seed, bad = time.monotonic() + seconds, 0, []
         while time.monotonic() < end and len(bad) < 10:
             seed += 1
-            for problem in try_bytes(folder, spoil(random.Random(seed), data, frames)):
-                bad.append(f'seed {seed}: {problem}')
+            rng = random.Random(seed)
+            if seed % 4 == 0:
+                with open(ring_path, 'wb') as file:
+                    file.write(spoil_ring(rng, ring))
+                found = problems_of(killed_trace)
+            else:
+                found = try_file(path, spoil(rng, data, frames) if seed % 4 == 1 else spoil_inside(rng, header, chunks))
+            bad += [f'seed {seed}: {problem}' for problem in found]
         checks.ok(not bad, f'{seed} spoiled traces met without crash, hang or more than {MEMORY_BYTES >> 20} MiB',
                   '\n      '.join(bad))
         checks.ok(seed >= 20, 'enough of them tried', seed)

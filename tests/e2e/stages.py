@@ -5,7 +5,6 @@ its stage, several threads and requests at once, kernel rules, NVTX ranges. Each
 import os
 
 import lib
-import compare
 
 PAIR_MAP = 'symbol pair_render -> request; symbol pair_prepare -> encode; symbol pair_refine -> sample'
 SPILL_MAP = 'symbol spill_picture -> request; symbol spill_encode -> encode; symbol spill_sample -> sample'
@@ -26,17 +25,7 @@ RANGES_MAP = 'nvtx picture -> request; nvtx encode -> encode; nvtx sample -> sam
 
 
 def trace(checks, folder, label, command, mapping, kernel_rules=(), **env):
-    """Runs, reports, compares; returns the report or None."""
-    traced = lib.Traced(folder, command, mapping=mapping, **env)
-    if not checks.ok(traced.process.returncode == 0, f'{label}: runs', traced.describe()):
-        return None
-    checks.equal('', traced.process.stderr, f'{label}: nothing on stderr')
-    document = lib.report(checks, '--request', 'all', traced.trace, what=label)
-    if document is None:
-        return None
-    violations = compare.compare_document(document, traced.truth, traced.timings, kernel_rules)
-    checks.ok(not violations, f'{label}: agrees with the truth', f'{len(violations)} violations, see above')
-    return document
+    return lib.compared(checks, label, lambda: lib.Traced(folder, command, mapping=mapping, **env), kernel_rules)
 
 
 def spill(checks, streams):

@@ -22,7 +22,7 @@ struct simgpu_op {
     uint64_t launched_ns, start_ns, end_ns;
     uint64_t bytes;
     uint32_t copy_kind;  /* CUpti_ActivityMemcpyKind: 1 h2d, 2 d2h, 8 d2d, 10 p2p … */
-    uint32_t source_memory, target_memory; /* CUpti_ActivityMemoryKind: 1 pageable 2 pinned 3 device 5 managed(4) as in cupti_activity.h */
+    uint32_t source_memory, target_memory; /* CUpti_ActivityMemoryKind: 1 pageable, 2 pinned, 3 device, 5 managed */
     uint32_t peer_device; /* p2p: target device; else UINT32_MAX */
     uint32_t grid[3], block[3];
     uint32_t shared_bytes;
@@ -32,7 +32,7 @@ struct simgpu_op {
 };
 
 struct simgpu_tracer {
-    /* A driver call of the application begins: returns its correlation id is chosen by libcuda and passed here. */
+    /* A driver call of the application returned; libcuda chose its correlation id. */
     void (*api)(const char *export_name, uint32_t correlation, uint32_t thread, uint64_t start_ns, uint64_t end_ns,
                 int result);
     /* An operation's times became final (may lie in the future: deliver only when end_ns has passed). */

@@ -83,8 +83,11 @@ static bool parse_count(const char *text, unsigned long least, unsigned long mos
     char *end;
     unsigned long number = strtoul(text, &end, 10);
 
+    if (*text < '0' || *text > '9' || *end != '\0' || number < least || number > most) {
+        return false;
+    }
     *value = (uint32_t)number;
-    return *text >= '0' && *text <= '9' && *end == '\0' && number >= least && number <= most;
+    return true;
 }
 
 /* ---- statements --------------------------------------------------------------------------------------------- */

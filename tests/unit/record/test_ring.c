@@ -16,6 +16,8 @@
 #include "preload/record/record.h"
 #include "preload/trace/slots.h"
 
+#define LONG_NAME "a name that is longer than one slot of sixty-four bytes, by design"
+
 enum { EVENTS = 200000 };
 
 static void *produce(void *ret_thread)
@@ -26,7 +28,7 @@ static void *produce(void *ret_thread)
         struct st_call_note note = {.a = i, .b = ~i, .c = i * 3, .d = i ^ 0x5555};
         st_emit_call(thread, 1, i, i + 1, 2, 3, &note);
         if (i % 1000 == 0) {
-            st_emit_name(thread, ST_NAME_FUNCTION, i, "a name that is longer than one slot of sixty-four bytes, by design");
+            st_emit_name(thread, ST_NAME_FUNCTION, i, LONG_NAME);
         }
     }
     return NULL;
@@ -41,7 +43,7 @@ static uint64_t consume(struct st_thread *thread, uint64_t *last)
     for (uint64_t n = from; n < to; n++) {
         const struct st_slot *slot = &thread->slots[n & thread->slot_mask];
         if (slot->kind == ST_SLOT_NAME) {
-            assert_int_equal(slot->span, strlen("a name that is longer than one slot of sixty-four bytes, by design"));
+            assert_int_equal(slot->span, strlen(LONG_NAME));
             n += (slot->span + 63) / 64;
         } else if (slot->kind == ST_SLOT_CALL) {
             assert_true(calls == 0 || slot->a > *last);

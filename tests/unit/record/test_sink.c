@@ -98,7 +98,8 @@ static void foreign_files_stay(void **state)
 static void a_second_image_gets_a_number(void **state)
 {
     struct st_sink sink;
-    struct st_sink_request request = {.pattern = "exec.stap", .folder = folder, .program = "x", .process_start_ns = 1000};
+    struct st_sink_request request = {.pattern = "exec.stap", .folder = folder, .program = "x",
+                                      .process_start_ns = 1000};
     make(&sink, "exec.stap");
     write_header(&sink, (uint32_t)getpid(), 2000);
     st_sink_close(&sink);

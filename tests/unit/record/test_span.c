@@ -81,7 +81,8 @@ static void steps_are_named_after_their_stage(void **state)
     st_span_leave(thread, named, ST_END_RETURN);
     uint32_t bare = st_span_enter(thread, ST_ROLE_STEP, 0, 4);
     st_span_leave(thread, bare, ST_END_RETURN);
-    assert_string_equal(written(thread), " +sample +sample/step -sample/step -sample +refine/step -refine/step +step -step");
+    assert_string_equal(written(thread), " +sample +sample/step -sample/step -sample +refine/step -refine/step"
+                                         " +step -step");
 }
 
 static void leaving_closes_what_is_inside(void **state)

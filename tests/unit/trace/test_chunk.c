@@ -14,8 +14,9 @@ static const uint8_t PAYLOAD[] = "a payload, a payload, a payload, a payload";
 
 static struct st_trace_header sample_header(void)
 {
-    return (struct st_trace_header){.magic = ST_TRACE_MAGIC, .version_major = 1, .header_bytes = sizeof(struct st_trace_header),
-                                    .pid = 4711, .start_ticks = 5, .ticks_per_second = 2400000000};
+    return (struct st_trace_header){.magic = ST_TRACE_MAGIC, .version_major = 1,
+                                    .header_bytes = sizeof(struct st_trace_header), .pid = 4711, .start_ticks = 5,
+                                    .ticks_per_second = 2400000000};
 }
 
 /* header, two chunks, index */
@@ -27,7 +28,8 @@ static void make_file(struct st_buffer *file)
     assert_true(st_chunk_encoder_init(&encoder));
     assert_true(st_header_encode(&header, file));
     for (int i = 0; i < 2; i++) {
-        struct st_chunk_head head = {.kind = ST_CHUNK_EVENTS, .ring = 9, .first_slot = 10, .end_slot = 20, .lost_total = 1};
+        struct st_chunk_head head = {.kind = ST_CHUNK_EVENTS, .ring = 9, .first_slot = 10, .end_slot = 20,
+                                     .lost_total = 1};
         assert_true(st_chunk_encode(&encoder, &head, PAYLOAD, sizeof(PAYLOAD), file));
         assert_int_equal(head.sequence, i);
     }

@@ -46,7 +46,8 @@ static void long_names_take_slots(void **state)
     st_slot_rows_init(&set);
     char text[100];
     memset(text, 'k', sizeof(text));
-    slots[1] = (struct st_slot){.kind = ST_SLOT_NAME, .code = ST_NAME_FUNCTION, .span = sizeof(text), .begin = 5, .end = 77};
+    slots[1] = (struct st_slot){.kind = ST_SLOT_NAME, .code = ST_NAME_FUNCTION, .span = sizeof(text), .begin = 5,
+                                .end = 77};
     memcpy(&slots[2], text, sizeof(text));
     slots[4] = (struct st_slot){.kind = ST_SLOT_SPAN_END, .span = 9, .begin = 6};
     st_slot_rows_add(&set, slots, CAPACITY - 1, 9, 13, false); /* the second time around the ring */

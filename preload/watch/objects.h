@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One object (executable or library) of the process as preload/watch knows it, and the three steps that
+ * it goes through: objects.c lists, bind.c gives thunks, slots.c rewrites. All of it runs inside a
+ * dl_iterate_phdr callback: no dl*() call, no malloc, no lock of ours.
+ */
+#ifndef ST_WATCH_OBJECTS_H
+#define ST_WATCH_OBJECTS_H
+
+#include "watch_private.h"
+
+struct object {
+    uintptr_t base, dynamic;
+    const char *name;   /* file, as the loader knows it */
+    const char *soname; /* in the object's own memory; NULL = none */
+    const ElfW(Phdr) *headers;
+    const ElfW(Sym) *edited; /* one symbol that we edited … */
+    ElfW(Addr) edited_value; /* … and how: gone if the object was loaded afresh at the same place */
+    uint32_t id;             /* owner of targets; never used twice */
+    uint16_t header_count;
+    bool is_met;             /* in the list pass under way */
+    bool owns_stages, imports_stages;
+    bool has_dl_slots_done;
+};
+
+bool object_contains(const struct object *object, uintptr_t address);
+uintptr_t object_end(const struct object *object);
+/* The loader, libc and its parts: nothing there is a stage, and their slots stay as they are. */
+bool object_is_system(const struct object *object);
+
+/* ---- bind.c ---- */
+
+/* A new object: give thunks to what it defines for us and let its own symbol table name them. Sets in *ret_found
+ * what kinds of targets there were. */
+struct found {
+    bool calls, stages;
+};
+void object_bind(struct object *object, const struct st_elf *elf, struct found *ret_found);
+/* It is gone, and with it the addresses of its functions. */
+void object_forget(const struct object *object);
+
+/* ---- slots.c ---- */
+
+/* Rewrite the slots that were bound before the targets of the kinds in `found` existed, and where `want_dl`, those
+ * of dlsym and dlopen that lead past us. True: not all could be told yet, the object is not relocated. */
+bool object_rewrite_slots(struct object *object, struct found found, bool want_dl);
+
+#endif

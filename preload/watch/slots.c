@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Slots (GOT and data words) that the loader filled before a symbol table was edited. One pass, when a
+ * provider or a stage library is new; objects that import nothing of ours never have their relocations read.
+ * Runs inside dl_iterate_phdr callbacks (objects.c).
+ */
+#include <string.h>
+
+#include "objects.h"
+
+/* Does the object import one of the watched calls? If not, its relocations are never read. */
+static bool imports_calls(const struct st_elf *elf)
+{
+    uint32_t first_hashed = st_elf_first_hashed(elf);
+    for (uint32_t i = 1; i < first_hashed; i++) {
+        if (elf->symbols[i].st_shndx == SHN_UNDEF && st_call_find(st_elf_name(elf, i)) >= 0) {
+            return true;
+        }
+    }
+    for (uint16_t call = 0; elf->gnu_hash && call < st_call_count; call++) {
+        uint32_t symbol = st_elf_find(elf, st_calls[call].name);
+        if (symbol && elf->symbols[symbol].st_shndx == SHN_UNDEF) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What a slot that holds `value` should hold instead, or NULL. A call is rebound only where it is imported:
+ * programs have data symbols of the same names. */
+static void *replacement(const struct st_elf *elf, uint32_t symbol, void *value)
+{
+    struct st_watch_target *target = st_target_find(value);
+    if (!target || (target->kind == ST_TARGET_CALL && elf->symbols[symbol].st_shndx != SHN_UNDEF)) {
+        return NULL;
+    }
+    return st_target_thunk(target);
+}
+
+/* dlsym or dlopen of libc, bound past us by RTLD_DEEPBIND (or about to be: a lazy slot). */
+static void *dl_replacement(const struct object *object, const struct st_elf *elf, uint32_t symbol, void *value)
+{
+    if (elf->symbols[symbol].st_shndx != SHN_UNDEF) {
+        return NULL;
+    }
+    const char *name = st_elf_name(elf, symbol);
+    bool is_dlsym = strcmp(name, "dlsym") == 0;
+    if (!is_dlsym && strcmp(name, "dlopen") != 0) {
+        return NULL;
+    }
+    void *real = is_dlsym ? (void *)st_watch_next_dlsym : (void *)st_watch_next_dlopen;
+    bool is_lazy = object_contains(object, (uintptr_t)value);
+    return value == real || is_lazy ? (is_dlsym ? (void *)dlsym : (void *)dlopen) : NULL;
+}
+
+struct slot_pass {
+    struct object *object;
+    struct st_elf elf;
+    struct st_patch patch;
+    uintptr_t object_bytes;
+    bool want_targets, want_dl;
+    bool is_unrelocated;
+};
+
+static void visit_slots(struct slot_pass *pass, const ElfW(Rela) *relocations, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        uint32_t type = ELF64_R_TYPE(relocations[i].r_info), symbol = ELF64_R_SYM(relocations[i].r_info);
+        bool is_slot = type == ST_RELOC_JUMP_SLOT || type == ST_RELOC_GLOB_DAT ||
+                       (type == ST_RELOC_ADDRESS && relocations[i].r_addend == 0);
+        if (!is_slot || symbol == 0) {
+            continue;
+        }
+        void **slot = (void **)(pass->elf.base + relocations[i].r_offset);
+        void *value = __atomic_load_n(slot, __ATOMIC_ACQUIRE), *with = NULL;
+        if (pass->elf.base && (uintptr_t)value < pass->object_bytes) {
+            /* Not yet an address: the loader will bind it – by the edited symbols, unless it has looked
+             * them up already. So come again. 0 is a weak reference that stays unbound. */
+            pass->is_unrelocated |= value != NULL && type == ST_RELOC_JUMP_SLOT;
+            continue;
+        }
+        if (pass->want_targets) {
+            with = replacement(&pass->elf, symbol, value);
+        }
+        if (!with && pass->want_dl) {
+            with = dl_replacement(pass->object, &pass->elf, symbol, value);
+        }
+        if (with) {
+            st_patch_slot(&pass->patch, slot, with);
+        }
+    }
+}
+
+bool object_rewrite_slots(struct object *object, struct found found, bool want_dl)
+{
+    struct slot_pass pass = {.object = object, .want_dl = want_dl && !object->has_dl_slots_done};
+    pass.want_targets = found.stages && (object->owns_stages || object->imports_stages);
+    if (!pass.want_targets && !pass.want_dl && !found.calls) {
+        return false;
+    }
+    if (object_is_system(object) || !st_elf_read(&pass.elf, object->base, (const ElfW(Dyn) *)object->dynamic)) {
+        return false;
+    }
+    pass.want_targets = pass.want_targets || (found.calls && imports_calls(&pass.elf));
+    if (!pass.want_targets && !pass.want_dl) {
+        return false;
+    }
+    pass.object_bytes = object_end(object) - object->base;
+    st_patch_begin(&pass.patch, object->base, object->headers, object->header_count);
+    visit_slots(&pass, pass.elf.jump_slots, pass.elf.jump_slot_count);
+    if (pass.elf.relative_count < pass.elf.relocation_count) {
+        visit_slots(&pass, pass.elf.relocations + pass.elf.relative_count,
+                    pass.elf.relocation_count - pass.elf.relative_count);
+    }
+    st_patch_end(&pass.patch);
+    object->has_dl_slots_done |= pass.want_dl && !pass.is_unrelocated;
+    return pass.is_unrelocated;
+}
