@@ -128,7 +128,7 @@ static void damaged_anywhere(void **state)
         file.bytes[at] ^= 0x55;
         assert_int_equal(st_reader_verify(in_folder("bad.stap"), NULL, &summary, NULL), ST_OK);
         assert_true(summary.chunks - summary.damaged_chunks >= CHUNKS - 1);
-        assert_true(summary.problem_count > 0);
+        if (summary.problem_count == 0) fail_msg("at %zu ends %d %d %d %d", at, (int)ends[0], (int)ends[1], (int)ends[2], (int)ends[3]);
         assert_true(summary.damaged_chunks + summary.missing_chunks + summary.skipped_bytes + summary.trailing_bytes >
                     0);
     }
