@@ -146,11 +146,6 @@ __attribute__((destructor)) static void unloading(void)
 {
     sim_engine_finish();
     sim_truth_finish();
-    if (simgpu_fault("hang-at-exit") > 0) {
-        for (;;) {
-            pause();
-        }
-    }
 }
 
 CUresult sim_cuInit(unsigned flags)

@@ -20,8 +20,8 @@ long awkward_integers(int a, long b, char c, short d, void *e, unsigned f, int g
            37 * l + 41 * m + 43 * n + 47 * o + 53 * p + 59 * q + 61 * r + 67 * s + 71 * t;
 }
 
-double awkward_doubles(double a, float b, double c, double d, double e, double f, double g, double h, double i, double j,
-                       int k, float l)
+double awkward_doubles(double a, float b, double c, double d, double e, double f, double g, double h, double i,
+                       double j, int k, float l)
 {
     return a + 3 * b + 5 * c + 7 * d + 11 * e + 13 * f + 17 * g + 19 * h + 23 * i + 29 * j + 31 * k + 37 * l;
 }
@@ -238,8 +238,8 @@ static void show_vectors() {}
 
 void awkward_all()
 {
-    std::printf("integers %ld\n", awkward_integers(1, 2, 3, 4, (void *)5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18,
-                                                   19, 20));
+    std::printf("integers %ld\n",
+                awkward_integers(1, 2, 3, 4, (void *)5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20));
     std::printf("doubles %g\n", awkward_doubles(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12));
     Huge huge;
     for (int i = 0; i < 120; i++) {

@@ -163,8 +163,8 @@ static void test_structures(void)
     flat.source_type = 4;
     expect("cuMemcpy2DUnaligned_v2_ptds", WORDS(AT(&flat)), 0, 0x20, 0, 300, 2, ST_DIR_UNKNOWN);
 
-    struct copy_3d solid = {.source_type = 3, .source_array = (void *)0x30, .target_type = 1, .target_host = (void *)0x40,
-                            .width_bytes = 30, .height = 10, .depth = 2};
+    struct copy_3d solid = {.source_type = 3, .source_array = (void *)0x30, .target_type = 1,
+                            .target_host = (void *)0x40, .width_bytes = 30, .height = 10, .depth = 2};
     expect("cuMemcpy3DAsync_v2", WORDS(AT(&solid), 5), 0, 0x40, 0x30, 600, 5, ST_DIR_D2H);
     expect("cuMemcpy3DPeerAsync", WORDS(AT(&solid), 5), 0, 0x40, 0x30, 600, 5, ST_DIR_P2P);
 

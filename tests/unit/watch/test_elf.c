@@ -15,7 +15,8 @@ int main(int argc, char **argv)
     void *handles[] = {dlopen("libc.so.6", RTLD_NOW), dlopen(argc > 1 ? argv[1] : NULL, RTLD_NOW)};
     for (int i = 0; i < 2; i++) {
         struct st_elf elf;
-        if (!handles[i] || dlinfo(handles[i], RTLD_DI_LINKMAP, &map) != 0 || !st_elf_read(&elf, map->l_addr, map->l_ld)) {
+        if (!handles[i] || dlinfo(handles[i], RTLD_DI_LINKMAP, &map) != 0 ||
+            !st_elf_read(&elf, map->l_addr, map->l_ld)) {
             printf("can not read %d\n", i);
             return 1;
         }
