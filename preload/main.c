@@ -13,12 +13,6 @@
 #include "preload/watch/watch.h"
 #include "session.h"
 
-static void on_first_call(void)
-{
-    st_stages_on_provider(); /* a CUDA library that was not there at the start */
-    st_session_on_first_call();
-}
-
 static void on_request(void)
 {
     st_session_start();
@@ -35,7 +29,8 @@ static void start(int argc, char **argv, char **envp)
     }
     st_session_prepare(argc, argv);
     st_stages_init(&st_options.map);
-    st_watch_set_hooks(&(struct st_watch_hooks){.on_first_call = on_first_call,
+    st_watch_set_hooks(&(struct st_watch_hooks){.on_provider = st_stages_on_provider,
+                                                .on_first_call = st_session_on_first_call,
                                                 .on_init = st_session_on_init,
                                                 .stage_enter = st_stage_enter,
                                                 .stage_leave = st_stage_leave});

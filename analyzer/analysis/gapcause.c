@@ -107,10 +107,9 @@ static const struct st_model_calldef *def_of(const struct st_model *model, uint3
 
 static bool is_wait(const struct st_model *model, uint32_t call)
 {
-    const struct st_model_calldef *def = def_of(model, call);
-    return def->class == ST_CLASS_SYNC ||
-           (def->blocks &&
-            (def->class == ST_CLASS_COPY || def->class == ST_CLASS_MEMSET || def->class == ST_CLASS_FREE));
+    uint8_t class = def_of(model, call)->class;
+    return st_model_call_waits(model, &model->calls[call]) &&
+           (class == ST_CLASS_SYNC || class == ST_CLASS_COPY || class == ST_CLASS_MEMSET || class == ST_CLASS_FREE);
 }
 
 /* The first call of a sorted range that ends after `at_ns`. */

@@ -13,7 +13,6 @@
  * path of the row instead: a stage nested in another without "/" is a row of its own.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "analyzer/model/vec.h"
 #include "selftime.h"
@@ -22,11 +21,6 @@
 struct span_sums {
     int64_t in_cuda_ns, waiting_ns, wait_cpu_ns, wait_unmeasured_ns, children_ns, children_cpu_ns, children_no_cpu;
 };
-
-static bool waits(const struct st_model_calldef *def)
-{
-    return def->blocks || def->class == ST_CLASS_SYNC;
-}
 
 /* ---- counts ---- */
 
@@ -168,26 +162,6 @@ static void add_wait(struct span_sums *sums, const struct st_model_calldef *def,
     }
 }
 
-/* The runtime call around an inner driver call, or NULL. */
-static const struct st_call *outer_call(const struct st_model *model, uint32_t inner)
-{
-    uint32_t thread = st_model_thread_of_call(model, inner);
-    if (thread == ST_NONE) {
-        return NULL;
-    }
-    uint32_t low = model->threads[thread].runtime_first, high = model->threads[thread].call_end;
-    uint32_t first = low;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (model->calls[middle].begin_ns <= model->calls[inner].begin_ns) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low > first && model->calls[low - 1].end_ns >= model->calls[inner].end_ns ? &model->calls[low - 1] : NULL;
-}
-
 /* Each instant inside a call once: of nested calls the outer one, unless only the inner one waits. */
 static void sum_calls(const struct st_request_view *view, struct span_sums *sums)
 {
@@ -199,14 +173,14 @@ static void sum_calls(const struct st_request_view *view, struct span_sums *sums
         if (place == ST_NONE) {
             continue;
         }
-        const struct st_call *outer = (call->flags & ST_CALL_INNER) ? outer_call(model, view->calls[i]) : NULL;
-        if (!outer) {
-            if (waits(def)) {
+        uint32_t outer = (call->flags & ST_CALL_INNER) ? st_model_outer_call(model, view->calls[i]) : ST_NONE;
+        if (outer == ST_NONE) {
+            if (st_model_call_waits(model, call)) {
                 add_wait(&sums[place], def, call);
             } else {
                 sums[place].in_cuda_ns += call->end_ns - call->begin_ns;
             }
-        } else if (waits(def) && !waits(&model->calldefs[outer->call])) {
+        } else if (st_model_call_waits(model, call) && !st_model_call_waits(model, &model->calls[outer])) {
             sums[place].in_cuda_ns -= call->end_ns - call->begin_ns;
             add_wait(&sums[place], def, call);
         }

@@ -72,7 +72,7 @@ static bool note_missing_cpu(struct st_answer *answer)
             const struct st_report_row *row = &report->requests[i].stages[r];
             if (row->host_inclusive_ns.known && !row->own_cpu_ns.known) {
                 return st_answer_note(answer, "own_cpu_ns, off_cpu_ns: null where the thread's CPU clock was not read "
-                                              "around the row or inside a wait of it");
+                                              "around the row or inside its waits, or a call did not keep the CPU");
             }
         }
     }

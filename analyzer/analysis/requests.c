@@ -74,8 +74,9 @@ static void host_figures(const struct st_row_sums *sums, struct st_report_row *r
     row->host_self_ns = st_known(sums->host_self_ns);
     row->in_cuda_ns = st_known(sums->in_cuda_ns);
     row->waiting_ns = st_known(sums->waiting_ns);
-    if (sums->no_cpu_ns <= tolerated && sums->wait_unmeasured_ns <= tolerated && own_code >= 0) {
-        int64_t own = sums->cpu_ns - sums->wait_cpu_ns - sums->in_cuda_ns;
+    int64_t own = sums->cpu_ns - sums->wait_cpu_ns - sums->in_cuda_ns;
+    bool fits = own >= -tolerated; /* else a thread was taken off the CPU inside such a call */
+    if (sums->no_cpu_ns <= tolerated && sums->wait_unmeasured_ns <= tolerated && own_code >= 0 && fits) {
         own = own < 0 ? 0 : own > own_code ? own_code : own;
         row->own_cpu_ns = st_known(own);
         row->off_cpu_ns = st_known(own_code - own);

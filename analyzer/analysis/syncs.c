@@ -95,8 +95,7 @@ static bool collect(const struct st_request_view *view, struct collected *found)
     const struct st_model *model = view->model;
     for (size_t i = 0; i < view->call_count; i++) {
         const struct st_call *call = &model->calls[view->calls[i]];
-        const struct st_model_calldef *def = &model->calldefs[call->call];
-        if ((!def->blocks && def->class != ST_CLASS_SYNC) || (call->flags & ST_CALL_INNER)) {
+        if (!st_model_call_waits(model, call) || (call->flags & ST_CALL_INNER)) {
             continue;
         }
         if (!st_vec_reserve((void **)&found->waits, &found->wait_capacity, found->wait_count,

@@ -315,6 +315,22 @@ static void place_op(const struct joiner *joiner, struct st_op *op)
     op->row = st_link_row(builder, thread, span, op->group);
 }
 
+/* A copy from or to pageable memory waits for its own end, whatever its name says. */
+static void mark_waiting_copy(struct st_model *model, const struct st_op *op)
+{
+    enum { EARLY_NS = 2000 }; /* the call may seem to return this much before: clock residual */
+    if (op->kind != ST_OP_COPY || op->call == ST_NONE || op->in_graph ||
+        (op->source_memory != ST_MEM_PAGEABLE && op->target_memory != ST_MEM_PAGEABLE) ||
+        model->calls[op->call].end_ns + EARLY_NS < op->end_ns) {
+        return;
+    }
+    model->calls[op->call].flags |= ST_CALL_WAITED;
+    uint32_t outer = (model->calls[op->call].flags & ST_CALL_INNER) ? st_model_outer_call(model, op->call) : ST_NONE;
+    if (outer != ST_NONE) {
+        model->calls[outer].flags |= ST_CALL_WAITED;
+    }
+}
+
 /* ---- kernel rules ---- */
 
 /* For each kernel name the row that a `kernel` rule gives it, or ST_NONE. */
@@ -386,6 +402,7 @@ bool st_link_ops(struct st_builder *builder)
     st_vec_sort(builder->apis, builder->api_count, sizeof(*builder->apis), by_correlation);
     for (size_t i = 0; i < builder->op_count; i++) {
         place_op(&joiner, &builder->ops[i]);
+        mark_waiting_copy(model, &builder->ops[i]);
     }
     free(joiner.tids);
     if (!apply_kernel_rules(builder)) {

@@ -162,6 +162,24 @@ uint32_t st_model_span_at(const struct st_model *model, uint32_t thread, int64_t
     return span;
 }
 
+uint32_t st_model_outer_call(const struct st_model *model, uint32_t call)
+{
+    uint32_t thread = st_model_thread_of_call(model, call);
+    if (thread == ST_NONE) {
+        return ST_NONE;
+    }
+    uint32_t first = model->threads[thread].runtime_first, low = first, high = model->threads[thread].call_end;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (model->calls[middle].begin_ns <= model->calls[call].begin_ns) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low > first && model->calls[low - 1].end_ns >= model->calls[call].end_ns ? low - 1 : ST_NONE;
+}
+
 uint32_t st_model_row_of_span(const struct st_model *model, uint32_t span)
 {
     return span == ST_NONE ? ST_ROW_UNATTRIBUTED : model->spans[span].row;

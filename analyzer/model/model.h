@@ -112,7 +112,9 @@ enum st_call_kind { /* what a call counts as; operations only, once each (surfac
     ST_COUNTS_MEMSET,
 };
 
-#define ST_CALL_FIRST_USE 0x80u /* beside enum st_call_flags: the first launch of its function */
+/* beside enum st_call_flags */
+#define ST_CALL_FIRST_USE 0x80u /* the first launch of its function */
+#define ST_CALL_WAITED 0x40u    /* a copy from or to pageable memory that returned when the copy was done */
 
 struct st_call {
     int64_t begin_ns, end_ns;
@@ -122,7 +124,7 @@ struct st_call {
     uint32_t group;
     int32_t result;
     uint16_t call; /* calldefs[] */
-    uint8_t flags; /* enum st_call_flags, ST_CALL_FIRST_USE */
+    uint8_t flags; /* enum st_call_flags, ST_CALL_FIRST_USE, ST_CALL_WAITED */
     uint8_t counts_as : 4; /* enum st_call_kind */
     uint8_t direction : 4; /* enum st_direction */
 };
@@ -271,6 +273,14 @@ uint32_t st_model_span_at(const struct st_model *model, uint32_t thread, int64_t
 uint32_t st_model_row_of_span(const struct st_model *model, uint32_t span);
 /* Index into threads[] of a call. */
 uint32_t st_model_thread_of_call(const struct st_model *model, uint32_t call);
+/* The runtime call that an inner driver call lies in, or ST_NONE. */
+uint32_t st_model_outer_call(const struct st_model *model, uint32_t call);
+/* Did the call wait for a device: by its contract, or as the device's record of it shows? */
+static inline bool st_model_call_waits(const struct st_model *model, const struct st_call *call)
+{
+    const struct st_model_calldef *def = &model->calldefs[call->call];
+    return def->blocks || def->class == ST_CLASS_SYNC || (call->flags & ST_CALL_WAITED);
+}
 /* The row a call counts in: its span's; a thread without a stage inside a request: "unattributed/THREAD". */
 uint32_t st_model_row_of_call(const struct st_model *model, uint32_t call);
 

@@ -219,10 +219,12 @@ static int look(struct dl_phdr_info *info, size_t size, void *arg)
         return 1;
     }
     is_looking = true;
+    bool *has_provider = arg;
     if (adds != seen_adds || subs != seen_subs) {
         list_objects(subs != seen_subs);
         seen_adds = adds;
         seen_subs = subs;
+        *has_provider = found.calls;
     }
     if (found.calls || found.stages || is_deepbind) {
         rewrite_slots_of_all();
@@ -296,7 +298,11 @@ void st_watch_scan(void)
         }
         dl_iterate_phdr(note_own_headers, (void *)(uintptr_t)own);
     }
-    dl_iterate_phdr(look, NULL);
+    bool has_provider = false;
+    dl_iterate_phdr(look, &has_provider);
+    if (has_provider && st_watch.is_started && st_watch.hooks.on_provider) {
+        st_watch.hooks.on_provider();
+    }
     errno = saved_errno;
 }
 

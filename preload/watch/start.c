@@ -25,6 +25,7 @@ void st_watch_start(char **argv)
     st_watch.main_stack_top = (uintptr_t)argv;
     st_watch_resolve();
     st_watch_scan();
+    st_watch.is_started = true;
 }
 
 void st_watch_fork_child(void)

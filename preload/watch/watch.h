@@ -39,6 +39,9 @@ bool st_watch_at_main(void (*fn)(void));
 enum { ST_WATCH_BYPASS = 0 }; /* token of stage_enter: run the function, do not come back to stage_leave */
 
 struct st_watch_hooks {
+    /* A CUDA library was found in the process (each time, not for those found by st_watch_start()). Runs in a
+     * dlopen, dlsym or first call of the target, no lock of ours held; plain C allowed. */
+    void (*on_provider)(void);
     /* Before the first watched CUDA call of the process runs (once; plain C allowed). */
     void (*on_first_call)(void);
     /* After the first successful cuInit returned (once; plain C allowed; no lock of ours is held). */

@@ -123,7 +123,7 @@ static bool read_header(int fd, struct st_trace_header *ret_header)
 static bool is_trace_or_absent(const char *path)
 {
     struct st_trace_header header;
-    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     bool is_good = fd < 0 ? errno == ENOENT : read_header(fd, &header);
     if (fd >= 0) {
         close(fd);
@@ -166,13 +166,16 @@ static bool create_numbered(struct st_sink *sink, const char *path, int from)
     return false;
 }
 
-/* A fixed name is taken: by a live process → NAME.PID, else the file becomes NAME.old. */
+/* A fixed name is taken: by a live process or by something that is no file (/dev/null, a folder) → NAME.PID,
+ * else the file becomes NAME.old. */
 static bool replace_fixed(struct st_sink *sink, const char *path, int existing)
 {
     char other[ST_SINK_PATH_BYTES + 16];
+    struct stat info;
+    bool is_file = lstat(path, &info) == 0 && S_ISREG(info.st_mode);
     bool is_held = existing >= 0 && flock(existing, LOCK_EX | LOCK_NB) != 0;
     snprintf(other, sizeof(other), "%s.old", path);
-    if (!is_held && is_trace_or_absent(other) && rename(path, other) == 0) {
+    if (is_file && !is_held && is_trace_or_absent(other) && rename(path, other) == 0) {
         return create(sink, path);
     }
     snprintf(other, sizeof(other), "%s.%d", path, (int)getpid());
@@ -188,7 +191,7 @@ static bool create_beside(struct st_sink *sink, const struct name *name, const s
         return false;
     }
     struct st_trace_header header;
-    int existing = open(name->text, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    int existing = open(name->text, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC); /* it may be a pipe */
     bool done;
     if (existing >= 0 && read_header(existing, &header) && is_our_earlier_image(&header, request)) {
         done = create_numbered(sink, name->text, 2);

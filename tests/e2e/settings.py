@@ -127,6 +127,22 @@ def never_over(checks):
             checks.equal('mine', file.read(), 'a file that is no trace is kept too')
 
 
+def no_regular_file(checks):
+    """A name that is a folder, a pipe or a device is never moved away, and never waited for."""
+    with lib.workdir() as folder:
+        os.mkdir(os.path.join(folder, 'pictures'))
+        os.mkfifo(os.path.join(folder, 'pipe'))
+        for name in ('pictures', 'pipe'):
+            before = os.lstat(os.path.join(folder, name))
+            result = touch(folder, 'exit', '5', STAGETAP_OUT=name)
+            after = os.lstat(os.path.join(folder, name))
+            checks.equal(5, result.returncode, f'STAGETAP_OUT is a {name}: the target runs')
+            checks.equal((before.st_ino, before.st_mode), (after.st_ino, after.st_mode), f'STAGETAP_OUT is a {name}: it stays')
+        names = sorted(name for name in os.listdir(folder) if '.' in name)
+        checks.ok(len(names) == 2 and all(re.fullmatch(r'(pictures|pipe)\.[0-9]+', name) for name in names),
+                  'and the trace is NAME.PID beside it', names)
+
+
 def not_writable(checks):
     with lib.workdir() as folder:
         target = os.path.join(folder, 'no', 'such', 'folder', 'x.stap')
@@ -157,6 +173,7 @@ def main():
         typos(checks, folder)
     patterns(checks)
     never_over(checks)
+    no_regular_file(checks)
     not_writable(checks)
     mode_off(checks)
     checks.finish()

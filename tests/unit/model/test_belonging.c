@@ -6,6 +6,15 @@
 
 #include "analyzer/model/model.h"
 
+static void expect_ids(const int64_t *ids, size_t count, const char *expected)
+{
+    char text[64] = "";
+    for (size_t i = 0; i < count; i++) {
+        snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%lld", i ? " " : "", (long long)ids[i]);
+    }
+    assert_string_equal(text, expected);
+}
+
 /*
  * A worker thread without a request: while exactly one request is open its work belongs to that one.
  *
@@ -80,6 +89,29 @@ static void after_and_load(void **state)
     assert_int_equal(report.rounds.load_ns[0], 100000);
     assert_string_equal(report.before_first[0].name, "load");
     assert_int_equal(report.between_count, 0);
+    st_report_finish(&report);
+}
+
+/*
+ * A model is loaded again after a request, on the same thread: no part of that request, and the next round is a
+ * first one again.
+ */
+static void load_between(void **state)
+{
+    static const struct scene_span spans[] = {
+        {1, ST_ROLE_REQUEST, "request", 0, 100, 1, 0, 1, 0, 0},   {1, ST_ROLE_REQUEST, "request", 100, 200, 2, 0, 2, 0, 0},
+        {1, ST_ROLE_REQUEST, "request", 200, 300, 3, 0, 3, 0, 0}, {1, ST_ROLE_LOAD, "load", 310, 390, 4, 0, 0, 0, 0},
+        {1, ST_ROLE_REQUEST, "request", 400, 500, 5, 0, 4, 0, 0}, {1, ST_ROLE_REQUEST, "request", 500, 600, 6, 0, 5, 0, 0},
+    };
+    const struct scene scene = {.spans = spans, .span_count = 6};
+    struct st_report report = scene_report(&scene, NULL);
+    assert_int_equal(report.requests[2].after_count, 0);
+    assert_int_equal(report.requests[2].wall_with_tail_ns.value, 100000);
+    assert_string_equal(report.between[0].name, "load");
+    assert_int_equal(report.rounds.load_count, 1);
+    expect_ids(report.rounds.first, report.rounds.first_count, "1 4");
+    expect_ids(report.rounds.warmup, report.rounds.warmup_count, "2 5");
+    expect_ids(report.rounds.steady, report.rounds.steady_count, "3");
     st_report_finish(&report);
 }
 
@@ -185,15 +217,6 @@ static struct st_report rounds_of(const int64_t *walls, const int *launches, siz
     const struct scene scene = {
         .spans = spans, .span_count = count, .calls = calls, .call_count = call_count, .rounds = recorded};
     return scene_report(&scene, &(struct st_report_options){.device = -1, .rounds = chosen});
-}
-
-static void expect_ids(const int64_t *ids, size_t count, const char *expected)
-{
-    char text[64] = "";
-    for (size_t i = 0; i < count; i++) {
-        snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%lld", i ? " " : "", (long long)ids[i]);
-    }
-    assert_string_equal(text, expected);
 }
 
 static void phases(void **state)
@@ -307,7 +330,8 @@ static void lists(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(worker_thread), cmocka_unit_test(after_and_load), cmocka_unit_test(open_request),
+        cmocka_unit_test(worker_thread), cmocka_unit_test(after_and_load), cmocka_unit_test(load_between),
+        cmocka_unit_test(open_request),
         cmocka_unit_test(lost_calls),    cmocka_unit_test(clocks_apart),   cmocka_unit_test(phases),
         cmocka_unit_test(rules),         cmocka_unit_test(bad_options),    cmocka_unit_test(lists),
     };

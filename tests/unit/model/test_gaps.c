@@ -72,11 +72,11 @@ static void after_sync(void **state)
     st_report_finish(&report);
 }
 
-/* One gap at 80 µs, ended by an operation of the last call at `start`: its cause and how it was drained. */
-static void one_gap(const struct scene_call *calls, size_t call_count, int64_t start, struct scene_op last,
-                    const char *cause, const char *drained)
+/* The gap from 80 µs, where `first` ends, to `start`, where `last` begins: its cause and how it was drained. */
+static void gap_after(struct scene_op first, const struct scene_call *calls, size_t call_count, int64_t start,
+                      struct scene_op last, const char *cause, const char *drained)
 {
-    const struct scene_op ops[] = {{1, ST_OP_KERNEL, 0, 20, 80, "a"}, last};
+    const struct scene_op ops[] = {first, last};
     const struct scene scene = {
         .spans = SPANS, .span_count = 3, .calls = calls, .call_count = call_count, .ops = ops, .op_count = 2};
     struct st_report report = scene_report(&scene, NULL);
@@ -87,6 +87,12 @@ static void one_gap(const struct scene_call *calls, size_t call_count, int64_t s
     assert_int_equal(gap->duration_ns, (start - 80) * 1000);
     assert_string_equal(gap->drained_why ? gap->drained_why : "(none)", drained);
     st_report_finish(&report);
+}
+
+static void one_gap(const struct scene_call *calls, size_t call_count, int64_t start, struct scene_op last,
+                    const char *cause, const char *drained)
+{
+    gap_after((struct scene_op){1, ST_OP_KERNEL, 0, 20, 80, "a"}, calls, call_count, start, last, cause, drained);
 }
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -101,6 +107,14 @@ static void host_causes(void **state)
     static const struct scene_call after_copy[] = {
         {1, LAUNCH, 15, 17, 2, 1}, {1, D2H, 20, 82, 2}, {1, LAUNCH, 195, 197, 3, 2}};
     one_gap(after_copy, COUNT(after_copy), 200, b, "host_late.after_copy", "wait");
+
+    /* an "asynchronous" copy from the device to pageable memory waits until it is done */
+    static const struct scene_call pageable[] = {
+        {1, LAUNCH, 15, 17, 2, 0}, {1, H2D, 20, 81, 2, 1}, {1, LAUNCH, 195, 197, 3, 2}};
+    const struct scene_op copy = {1, ST_OP_COPY, 0, 20, 80, NULL, 64, ST_DIR_D2H, ST_MEM_DEVICE, ST_MEM_PAGEABLE};
+    gap_after(copy, pageable, COUNT(pageable), 200, b, "host_late.after_copy", "wait");
+    const struct scene_op pinned = {1, ST_OP_COPY, 0, 20, 80, NULL, 64, ST_DIR_D2H, ST_MEM_DEVICE, ST_MEM_PINNED};
+    gap_after(pinned, pageable, COUNT(pageable), 200, b, "host_late.own_code", "host slower than device");
 
     static const struct scene_call module[] = {
         {1, LAUNCH, 15, 17, 2, 1}, {1, MODULE, 85, 190, 3}, {1, LAUNCH, 195, 197, 3, 2}};

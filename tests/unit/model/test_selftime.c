@@ -107,6 +107,42 @@ static void spill_and_overlap(void **state)
 }
 
 /*
+ * Within one stage the deepest row owns the time; of two at one depth the later launched.
+ *
+ *   µs             0   10        40    50    60         90  100
+ *   sample             [10                              90]      launched first, in sample itself
+ *   sample/step             [20       50]
+ *   sample/scan                 [30         60]                  launched last
+ *   owner          idle|smp|step|  scan      |  sample    |idle
+ */
+static void deepest_row(void **state)
+{
+    static const struct scene_span spans[] = {
+        {1, ST_ROLE_REQUEST, "request", 0, 100, 1, 0, 1, 0, 0},
+        {1, ST_ROLE_STAGE, "sample", 0, 9, 2, 1, 1, 0, 0},
+        {1, ST_ROLE_STEP, "sample/step", 3, 5, 3, 2, 1, 0, 0},
+        {1, ST_ROLE_STAGE, "sample/scan", 6, 8, 4, 2, 1, 0, 0},
+    };
+    static const struct scene_call calls[] = {
+        {1, LAUNCH, 1, 2, 2, 1}, {1, LAUNCH, 3, 4, 3, 2}, {1, LAUNCH, 6, 7, 4, 3}};
+    static const struct scene_op ops[] = {{1, ST_OP_KERNEL, 0, 10, 90, "a"},
+                                          {2, ST_OP_KERNEL, 0, 20, 50, "b"},
+                                          {3, ST_OP_KERNEL, 0, 30, 60, "c"}};
+    const struct scene scene = SCENE(spans, calls, ops);
+    struct st_report report = scene_report(&scene, NULL);
+    static const struct scene_expected_row rows[] = {
+        {"sample", 1, 45, 9, 5, 80, 80, 0, 40, 3},
+        {"sample/step", 1, 12, 2, 2, 30, 30, 0, 10, 1},
+        {"sample/scan", 1, 32, 2, 2, 30, 30, 0, 30, 1},
+        {"unattributed", 0, 11, 91, 91, 0, 0, 0, 0, 0},
+    };
+    scene_expect_rows(&report.requests[0], 0, rows, 4);
+    scene_expect_device(&report.requests[0], &(struct scene_expected_device){0, 80, 80, 0, 0, 0, 0, 20});
+    assert_int_equal(report.gap_count, 2); /* the shorter ones end inside the first: no gap between */
+    st_report_finish(&report);
+}
+
+/*
  * Two devices, a peer copy that makes both busy, a memset; kernels hide a copy only on their own device.
  *
  *   µs         0         20        40        60        80   100
@@ -295,6 +331,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nested),      cmocka_unit_test(spill_and_overlap), cmocka_unit_test(two_devices),
+        cmocka_unit_test(deepest_row),
         cmocka_unit_test(overlapping_requests), cmocka_unit_test(cpu_split), cmocka_unit_test(counting),
         cmocka_unit_test(kernel_rule), cmocka_unit_test(no_device_time),
     };
