@@ -40,6 +40,7 @@ static bool list_lost(struct st_answer *answer, struct st_report_trace *trace)
     const struct st_model *model = answer->model;
     const struct st_report_count own[] = {
         {"unmatched_device", model->faults.unmatched_device},
+        {"launches_without_record", model->faults.launches_without_record},
         {"missing_chunks", (int64_t)model->summary.missing_chunks},
         {"damaged_chunks", (int64_t)model->summary.damaged_chunks},
         {"cut_bytes", (int64_t)(model->summary.trailing_bytes + model->summary.skipped_bytes)},

@@ -54,6 +54,13 @@ static bool add_notes(struct st_answer *answer)
         good = st_answer_note(answer, "some launching calls were not recorded: their operations are placed by thread "
                                       "and time");
     }
+    if (good && model->faults.requests_uncovered > 0) {
+        good = st_answer_note(answer, "requests that returned after the last device records count as open: when their "
+                                      "work was done is not in the trace");
+    }
+    if (good && model->faults.launches_without_record > 0 && model->summary.has_end) {
+        good = st_answer_note(answer, "launches_without_record: device figures miss the work of these launches");
+    }
     if (good && report->rounds.several_shapes) {
         good = st_answer_note(answer, "steady requests have several shapes: the summary covers the most frequent one");
     }

@@ -290,11 +290,13 @@ static bool fill_request(struct workplace *work, uint32_t index, struct st_repor
     if (good && request->is_complete) {
         good = fill_devices(work, &view, index, sums, device_count, ret);
     }
+    if (!answer->model->spans[request->span].is_open) {
+        ret->host_return_ns = st_known(request->host_end_ns - request->begin_ns);
+    }
     good = good && group_rows(work, st_group_after_request(index), &ret->after, &ret->after_count, &tail_end_ns);
     if (good && request->is_complete) {
         int64_t tail = ret->after_count > 0 && tail_end_ns > request->end_ns ? tail_end_ns : request->end_ns;
         ret->wall_ns = st_known(request->end_ns - request->begin_ns);
-        ret->host_return_ns = st_known(request->host_end_ns - request->begin_ns);
         ret->device_done_ns = (struct st_figure){request->device_end_ns - request->begin_ns,
                                                  ret->devices_known};
         ret->wall_with_tail_ns = st_known(tail - request->begin_ns);

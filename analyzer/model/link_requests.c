@@ -41,6 +41,46 @@ static void end_requests(struct st_model *model)
     }
 }
 
+/*
+ * Device records reach the file some time after the work. In a trace that just ends (killed, still running) the
+ * last launches have none yet:
+ *
+ *   thread   L1 L2   [request 8: L3 L4 ]      records of L1, L2 are there: "covered" up to L2
+ *
+ * Request 8 has returned, but when its work was done is not known: it is as incomplete as one without a return.
+ */
+static bool find_uncovered(struct st_model *model)
+{
+    bool *has_record = calloc(model->call_count + 1, sizeof(*has_record));
+    int64_t covered_ns = INT64_MIN;
+    if (!has_record) {
+        return false;
+    }
+    for (size_t i = 0; i < model->op_count; i++) {
+        uint32_t call = model->ops[i].call;
+        if (call != ST_NONE) {
+            has_record[call] = true;
+            covered_ns = model->calls[call].begin_ns > covered_ns ? model->calls[call].begin_ns : covered_ns;
+        }
+    }
+    for (size_t i = 0; i < model->call_count; i++) {
+        const struct st_call *call = &model->calls[i];
+        bool ran = call->counts_as != ST_COUNTS_NOT && call->result == 0 && !(call->flags & ST_CALL_CAPTURED);
+        if (!ran || has_record[i]) {
+            continue;
+        }
+        uint32_t request = st_request_of_group(call->group);
+        model->faults.launches_without_record += call->counts_as == ST_COUNTS_LAUNCH;
+        if (!model->summary.has_end && call->begin_ns > covered_ns && request != ST_NONE &&
+            model->requests[request].is_complete) {
+            model->requests[request].is_complete = false;
+            model->faults.requests_uncovered++;
+        }
+    }
+    free(has_record);
+    return true;
+}
+
 /* Indices of items by group, in their order: a counting sort. group_at(i) is ST_NONE for no group. */
 #define LIST_BY_GROUP(model, items, item_count, list, first)                                                          \
     do {                                                                                                               \
@@ -71,15 +111,18 @@ bool st_link_requests(struct st_builder *builder)
     model->row_count = builder->rows.count;
     model->group_count = ST_GROUP_FIRST_REQUEST + 2 * model->request_count;
     end_requests(model);
+    const struct st_model_capability *kernels = st_model_capability(model, "kernel");
+    model->has_device_time = model->has_device_time || (kernels && (kernels->state == ST_CAP_ACCEPTED ||
+                                                                    kernels->state == ST_CAP_SEEN));
+    if (model->has_device_time && !find_uncovered(model)) {
+        return false;
+    }
     LIST_BY_GROUP(model, model->ops, model->op_count, model->ops_by_group, model->op_first);
     LIST_BY_GROUP(model, model->calls, model->call_count, model->calls_by_group, model->call_first);
     LIST_BY_GROUP(model, model->spans, model->span_count, model->spans_by_group, model->span_first);
     for (size_t i = 0; i < model->name_count; i++) {
         model->names[i] = model->names[i] ? model->names[i] : "unnamed";
     }
-    const struct st_model_capability *kernels = st_model_capability(model, "kernel");
-    model->has_device_time = model->has_device_time || (kernels && (kernels->state == ST_CAP_ACCEPTED ||
-                                                                    kernels->state == ST_CAP_SEEN));
     return true;
 }
 

@@ -157,7 +157,7 @@ struct st_model_request {
     int64_t id;    /* from 1, in order of begin */
     uint32_t span; /* its outermost span */
     uint32_t thread;
-    bool is_complete;
+    bool is_complete; /* its return and the end of its device work are known */
     bool has_load; /* a load ran inside */
     int64_t begin_ns, host_end_ns;
     int64_t device_end_ns; /* end of the last operation launched in it; begin_ns if there is none */
@@ -198,6 +198,8 @@ struct st_model_faults {
     int64_t matched_by_time;   /* … of which thread and time of the launch are known, so that they have a row */
     int64_t spans_without_end; /* not counting those open at the end of the trace */
     int64_t spans_without_begin;
+    int64_t launches_without_record; /* that ran, while device time was collected */
+    int64_t requests_uncovered;      /* returned, but the trace ends before the records of their last work */
     int64_t invalid_times;     /* records dropped: end before begin */
     int64_t lost_by_cause[ST_LOST_CAUSES]; /* LOST rows */
 };

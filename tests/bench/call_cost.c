@@ -5,7 +5,7 @@
  * interleaved. A burst fits a thread's ring, and the pause after it lets the writer drain it, so that every
  * call is recorded.
  *
- *   call_cost [BURSTS]     prints "plain_ns launch_ns clock_pair_ns", medians over the bursts
+ *   call_cost [BURSTS [PAUSE_MS]]     prints "plain_ns launch_ns clock_pair_ns", medians over the bursts
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 
 #include "fake_cuda.h"
 
-enum { BURST_CALLS = 6000, MAX_BURSTS = 1000, PAUSE_MS = 25 };
+enum { BURST_CALLS = 6000, MAX_BURSTS = 1000, DEFAULT_PAUSE_MS = 25 };
 
 typedef int launch_function(void *, unsigned int, unsigned int, unsigned int, unsigned int, unsigned int, unsigned int,
                             unsigned int, void *, void **, void **);
@@ -80,18 +80,19 @@ static double median(double *values, int count)
 int main(int argc, char **argv)
 {
     static double plain[MAX_BURSTS], launch[MAX_BURSTS], pair[MAX_BURSTS];
-    struct timespec pause = {.tv_nsec = PAUSE_MS * 1000000L};
-    int bursts = argc > 1 ? atoi(argv[1]) : 60;
+    int bursts = argc > 1 ? atoi(argv[1]) : 60, pause_ms = argc > 2 ? atoi(argv[2]) : DEFAULT_PAUSE_MS;
+    struct timespec pause = {.tv_nsec = pause_ms * 1000000L};
 
-    if (bursts < 1 || bursts > MAX_BURSTS) {
-        fprintf(stderr, "usage: call_cost [1…%d]\n", MAX_BURSTS);
+    if (bursts < 1 || bursts > MAX_BURSTS || pause_ms < 0 || pause_ms > 999) {
+        fprintf(stderr, "usage: call_cost [1…%d [0…999]]\n", MAX_BURSTS);
         return 2;
     }
     if (cuInit(0) != 0)
         return 1;
     burst_of_launches(cuLaunchKernel); /* the thread's first events are not what is measured */
     for (int i = 0; i < bursts; i++) {
-        nanosleep(&pause, NULL);
+        if (pause_ms)
+            nanosleep(&pause, NULL);
         plain[i] = burst_of_launches(bench_plain_launch);
         pair[i] = burst_of_clock_pairs();
         launch[i] = burst_of_launches(cuLaunchKernel);

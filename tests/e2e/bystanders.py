@@ -2,16 +2,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """Processes that never touch CUDA do not notice the preload: same output and status, no file, no descriptor,
 no thread, no mapping in /dev/shm. Shells and interpreters pass it on to their children."""
+
 import os
 import shutil
 
 import lib
 
-COMMANDS = [['ls', '/'], ['ls', '/no/such/folder'], ['bash', '-c', 'python3 -c pass'], ['git', '--version'],
-            ['bash', '-c', 'echo $((6*7)); exit 3'], ['bash', '-c', 'kill -TERM $$'],
-            ['python3', '-c', 'import ctypes, json, threading; print(json.dumps(sorted(["a", "b"])))'],
-            ['python3', '-c', 'import subprocess; print(subprocess.run(["true"]).returncode)'],
-            ['sh', '-c', 'ls -l /proc/self/fd | wc -l'], ['sh', '-c', 'ls /proc/self/task | wc -l']]
+COMMANDS = [
+    ['ls', '/'],
+    ['ls', '/no/such/folder'],
+    ['bash', '-c', 'python3 -c pass'],
+    ['git', '--version'],
+    ['bash', '-c', 'echo $((6*7)); exit 3'],
+    ['bash', '-c', 'kill -TERM $$'],
+    ['python3', '-c', 'import ctypes, json, threading; print(json.dumps(sorted(["a", "b"])))'],
+    ['python3', '-c', 'import subprocess; print(subprocess.run(["true"]).returncode)'],
+    ['sh', '-c', 'ls -l /proc/self/fd | wc -l'],
+    ['sh', '-c', 'ls /proc/self/task | wc -l'],
+]
 PRINT_FDS = 'import os; print(sorted(os.listdir("/proc/self/fd")))'
 
 
@@ -48,7 +56,9 @@ def simgpu_unused(checks, folder):
     """A map with every setting, a CUDA library in reach, but no call: still nothing."""
     env = lib.environment(preload=True, STAGETAP_MAP='demo', STAGETAP_OUT=os.path.join(folder, 'x.stap'))
     result = lib.run(['python3', '-c', 'import ctypes; ctypes.CDLL("libcuda.so.1"); print("loaded")'], env, folder)
-    checks.equal((0, 'loaded\n', ''), (result.returncode, result.stdout, result.stderr), 'libcuda loaded, never called')
+    checks.equal(
+        (0, 'loaded\n', ''), (result.returncode, result.stdout, result.stderr), 'libcuda loaded, never called'
+    )
     checks.equal([], os.listdir(folder), 'libcuda loaded, never called: no file')
 
 

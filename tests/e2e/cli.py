@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The command line: exit codes, where messages go, and `stagetap run` as a stand-in for its target."""
+
 import os
 import re
 import signal
@@ -13,16 +14,32 @@ VIEWS = ['report', 'gaps', 'dump', 'verify']
 
 
 def usage(checks):
-    for arguments in (['nosuchcommand'], ['report', '--nosuchoption'], ['report', '--request'], ['report', '--unit', 'years', '.'],
-                      ['report', '--request', 'sometimes', '.'], ['verify'], ['gaps', '--min', 'soon', '.'], ['run'], []):
+    for arguments in (
+        ['nosuchcommand'],
+        ['report', '--nosuchoption'],
+        ['report', '--request'],
+        ['report', '--unit', 'years', '.'],
+        ['report', '--request', 'sometimes', '.'],
+        ['verify'],
+        ['gaps', '--min', 'soon', '.'],
+        ['run'],
+        [],
+    ):
         result = lib.stagetap(*arguments)
         want = 125 if arguments == ['run'] else 2
         name = ' '.join(['stagetap'] + arguments)
         checks.equal(want, result.returncode, f'{name}: exit {want}')
-        checks.ok(result.stderr and not result.stdout, f'{name}: says so on stderr only', (result.stdout[:200], result.stderr[:200]))
+        checks.ok(
+            result.stderr and not result.stdout,
+            f'{name}: says so on stderr only',
+            (result.stdout[:200], result.stderr[:200]),
+        )
     for arguments in (['--version'], ['--help'], ['report', '--help'], ['run', '--help'], ['help', 'gaps']):
         result = lib.stagetap(*arguments)
-        checks.ok(result.returncode == 0 and result.stdout and not result.stderr, f'stagetap {" ".join(arguments)}: exit 0, on stdout')
+        checks.ok(
+            result.returncode == 0 and result.stdout and not result.stderr,
+            f'stagetap {" ".join(arguments)}: exit 0, on stdout',
+        )
     checks.ok(re.search(r'\d+\.\d+', lib.stagetap('--version').stdout), '--version has a version')
 
 
@@ -31,8 +48,11 @@ def missing(checks, folder):
     for view in VIEWS:
         result = lib.stagetap(view, absent)
         checks.equal((3, ''), (result.returncode, result.stdout), f'{view}: missing file: exit 3, nothing on stdout')
-        checks.ok(result.stderr.startswith(f'stagetap: {absent}: ') and len(result.stderr.splitlines()) == 1,
-                  f'{view}: missing file: one line names it', result.stderr)
+        checks.ok(
+            result.stderr.startswith(f'stagetap: {absent}: ') and len(result.stderr.splitlines()) == 1,
+            f'{view}: missing file: one line names it',
+            result.stderr,
+        )
     result = lib.stagetap('report', cwd=folder)
     checks.equal(3, result.returncode, 'report in a folder without traces: exit 3')
     result = lib.stagetap('report', '99999999')
@@ -44,28 +64,55 @@ def selection(checks, folder):
     traced = lib.generate(folder, images=3, steps=2, name='generate-1')
     checks.equal(0, traced.process.returncode, 'generate runs')
     plain = lib.stagetap('report', cwd=folder)
-    checks.ok(plain.returncode == 0 and 'generate-1.stap' in plain.stdout.splitlines()[0],
-              'no FILE: the newest run, named on the first line', plain.stdout[:300] + plain.stderr)
+    checks.ok(
+        plain.returncode == 0 and 'generate-1.stap' in plain.stdout.splitlines()[0],
+        'no FILE: the newest run, named on the first line',
+        plain.stdout[:300] + plain.stderr,
+    )
     checks.equal(0, lib.stagetap('report', folder).returncode, 'FILE may be a folder')
     text = lib.stagetap('report', traced.trace)
     checks.ok('\x1b' not in text.stdout, 'no colour in a pipe')
     checks.ok('SIMULATED' in text.stdout.splitlines()[0], 'the head says SIMULATED', text.stdout[:200])
-    for word in ('encode', 'sample', 'sample/step', 'decode', 'output', 'unattributed', 'identity', 'residual 0 ns', 'idle'):
+    for word in (
+        'encode',
+        'sample',
+        'sample/step',
+        'decode',
+        'output',
+        'unattributed',
+        'identity',
+        'residual 0 ns',
+        'idle',
+    ):
         checks.ok(word in text.stdout, f'the screen has "{word}"', text.stdout[:3000])
     colour = lib.stagetap('report', '--color', 'always', traced.trace)
     checks.equal(0, colour.returncode, '--color always')
-    for options in (['--request', 'first'], ['--request', '2'], ['--request', 'steady'], ['--unit', 'ms'], ['--top', '0'],
-                    ['--min', '0'], ['--stage', 'sample'], ['--device', '0']):
+    for options in (
+        ['--request', 'first'],
+        ['--request', '2'],
+        ['--request', 'steady'],
+        ['--unit', 'ms'],
+        ['--top', '0'],
+        ['--min', '0'],
+        ['--stage', 'sample'],
+        ['--device', '0'],
+    ):
         result = lib.stagetap('report', *options, traced.trace)
         checks.equal(0, result.returncode, f'report {" ".join(options)}')
     first = lib.report(checks, '--request', 'first', traced.trace)
     if first:
         checks.equal([1], [request['id'] for request in first['requests']], '--request first selects it')
-    checks.equal(2, lib.stagetap('report', '--request', '77', traced.trace).returncode, 'a request that is not there: exit 2')
+    checks.equal(
+        2, lib.stagetap('report', '--request', '77', traced.trace).returncode, 'a request that is not there: exit 2'
+    )
     gaps = lib.stagetap('gaps', '--min', '1us', '--top', '5', traced.trace)
     checks.equal(0, gaps.returncode, 'gaps')
-    full = subprocess.run([lib.STAGETAP, 'report', traced.trace], stdout=open('/dev/full', 'w'), stderr=subprocess.PIPE,
-                          env=lib.environment(preload=False, simgpu=False))
+    full = subprocess.run(
+        [lib.STAGETAP, 'report', traced.trace],
+        stdout=open('/dev/full', 'w'),
+        stderr=subprocess.PIPE,
+        env=lib.environment(preload=False, simgpu=False),
+    )
     checks.ok(full.returncode != 0 and full.stderr, 'a full disk under stdout is an error', full.returncode)
 
 
@@ -81,20 +128,33 @@ def launcher(checks, folder):
     checks.equal(7, result.returncode, 'run: the target\'s status')
     checks.ok(os.path.exists(out), 'run: -o names the trace')
     lines = result.stderr.strip().splitlines()
-    checks.ok(len(lines) == 1 and out in lines[0] and f'stagetap report {out}' in lines[0],
-              'run: ends with one line, the file and the next command', result.stderr)
+    checks.ok(
+        len(lines) == 1 and out in lines[0] and f'stagetap report {out}' in lines[0],
+        'run: ends with one line, the file and the next command',
+        result.stderr,
+    )
     for number in (signal.SIGTERM, signal.SIGKILL, signal.SIGINT):
         result = run('-o', out, touch, 'kill', str(int(number)))
         checks.equal(128 + number, result.returncode, f'run: target killed by {number}: exit {128 + number}')
     checks.equal(127, run('no-such-program-here').returncode, 'run: command not found: 127')
     checks.equal(126, run('/etc/passwd').returncode, 'run: not executable: 126')
     checks.equal(126, run('/').returncode, 'run: a folder: 126')
-    for arguments in (['--mode', 'sideways'], ['-m', 'symbol x ->'], ['-m', 'nosuchpreset'], ['-m', './absent.map'],
-                      ['--rounds', 'many'], ['--limit', 'big'], ['--nosuchoption']):
+    for arguments in (
+        ['--mode', 'sideways'],
+        ['-m', 'symbol x ->'],
+        ['-m', 'nosuchpreset'],
+        ['-m', './absent.map'],
+        ['--rounds', 'many'],
+        ['--limit', 'big'],
+        ['--nosuchoption'],
+    ):
         marker = os.path.join(folder, 'started')
         result = run(*arguments, '--', 'touch', marker)
-        checks.ok(result.returncode == 125 and result.stderr, f'run {" ".join(arguments)}: refused with 125',
-                  f'exit {result.returncode} {result.stderr}')
+        checks.ok(
+            result.returncode == 125 and result.stderr,
+            f'run {" ".join(arguments)}: refused with 125',
+            f'exit {result.returncode} {result.stderr}',
+        )
         checks.ok(not os.path.exists(marker), f'run {" ".join(arguments)}: before the target starts')
     preload_kept(checks, folder)
     forwarded(checks, folder, env)
@@ -112,15 +172,25 @@ def preload_kept(checks, folder):
     env = lib.environment(preload=False, LD_PRELOAD='libm.so.6')
     shown = lib.run([lib.STAGETAP, 'run', 'sh', '-c', 'echo $LD_PRELOAD'], env, folder).stdout.strip()
     parts = re.split('[: ]', shown)
-    checks.ok('libm.so.6' in parts and any(part.startswith('/') and part.endswith('libstagetap.so') for part in parts),
-              'run: added to an existing LD_PRELOAD, absolute', shown)
+    checks.ok(
+        'libm.so.6' in parts and any(part.startswith('/') and part.endswith('libstagetap.so') for part in parts),
+        'run: added to an existing LD_PRELOAD, absolute',
+        shown,
+    )
 
 
 def forwarded(checks, folder, env):
     marker = os.path.join(folder, 'caught')
     script = f'trap "echo caught > {marker}; exit 9" TERM; echo ready; while :; do sleep 0.05; done'
-    process = subprocess.Popen([lib.STAGETAP, 'run', 'sh', '-c', script], env=env, cwd=folder, stdin=subprocess.DEVNULL,
-                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, universal_newlines=True)
+    process = subprocess.Popen(
+        [lib.STAGETAP, 'run', 'sh', '-c', script],
+        env=env,
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        universal_newlines=True,
+    )
     process.stdout.readline()
     time.sleep(0.1)
     process.send_signal(signal.SIGTERM)
@@ -138,9 +208,13 @@ def printed(checks, run):
     result = run('--print-env', '-o', 'x y.stap', '-m', 'symbol f* -> encode')
     checks.equal(0, result.returncode, 'run --print-env: exit 0')
     lines = result.stdout.splitlines()
-    checks.ok(lines and all(line.startswith('export ') for line in lines), 'run --print-env: export lines', result.stdout)
-    shown = lib.run(['sh', '-c', result.stdout + 'unset LD_PRELOAD; echo "$STAGETAP_OUT|$STAGETAP_MAP"'],
-                    lib.environment(preload=False)).stdout
+    checks.ok(
+        lines and all(line.startswith('export ') for line in lines), 'run --print-env: export lines', result.stdout
+    )
+    shown = lib.run(
+        ['sh', '-c', result.stdout + 'unset LD_PRELOAD; echo "$STAGETAP_OUT|$STAGETAP_MAP"'],
+        lib.environment(preload=False),
+    ).stdout
     checks.ok(shown.strip().endswith('x y.stap|symbol f* -> encode'), 'run --print-env: quoted for a shell', shown)
 
 

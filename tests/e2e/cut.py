@@ -3,6 +3,7 @@
 """A trace cut anywhere is read up to its last whole frame: at every frame's edges ± 1 and at evenly spread
 bytes, `dump` gives a prefix of the whole dump, `report` answers or says why not, `verify` says where it ends.
 """
+
 import os
 
 import lib
@@ -36,7 +37,7 @@ def check_cut(checks, folder, data, frames, position, whole):
             problems.append(f'{name}: exit {result.returncode}')
         if result.returncode == 3 and (path not in result.stderr or len(result.stderr.splitlines()) != 1):
             problems.append(f'{name}: message {result.stderr!r}')
-    if records(dump.stdout) != whole[:len(records(dump.stdout))]:
+    if records(dump.stdout) != whole[: len(records(dump.stdout))]:
         problems.append('dump: not a prefix of the whole dump')
     complete = [end for start, end, magic, _ in frames if end <= position and magic != traces.CHUNK]
     if complete and dump.returncode != 0:
@@ -59,8 +60,11 @@ def check_verify(checks, folder, data, frames):
             file.write(data[:position])
         result = lib.stagetap('verify', path)
         checks.equal(1, result.returncode, f'verify: cut at byte {position}: exit 1')
-        checks.ok(str(ends[index]) in result.stdout + result.stderr, f'verify: says that it ends at byte {ends[index]}',
-                  result.stdout[-600:] + result.stderr)
+        checks.ok(
+            str(ends[index]) in result.stdout + result.stderr,
+            f'verify: says that it ends at byte {ends[index]}',
+            result.stdout[-600:] + result.stderr,
+        )
 
 
 def main():
@@ -79,7 +83,10 @@ def main():
         checks.equal(0, lib.stagetap('verify', traced.trace).returncode, 'the whole trace is verified')
         positions = cut_positions(data, frames)
         counts = [check_cut(checks, folder, data, frames, position, whole) for position in positions]
-        checks.ok(len(positions) >= 300, f'{len(positions)} cuts of a file of {len(data)} bytes in {len(frames)} frames tried')
+        checks.ok(
+            len(positions) >= 300,
+            f'{len(positions)} cuts of a file of {len(data)} bytes in {len(frames)} frames tried',
+        )
         checks.ok(counts == sorted(counts), 'a later cut never shows fewer rows')
         checks.equal(len(whole), counts[-1], 'the last cut is the whole file')
         check_verify(checks, folder, data, frames)

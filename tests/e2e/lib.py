@@ -4,6 +4,7 @@ preload, reading reports (each validated against the JSON Schema), and counting 
 
 Environment (set by meson.build): STAGETAP_BUILD, the build folder; STAGETAP_SOURCE, the source folder.
 """
+
 import contextlib
 import json
 import os
@@ -20,8 +21,8 @@ SIMGPU = os.path.join(BUILD, 'tests', 'simgpu', 'lib')
 DEMO = os.path.join(BUILD, 'tests', 'demo')
 PROGRAMS = os.path.join(BUILD, 'tests', 'e2e')
 DEMO_MODEL = os.path.join(SOURCE, 'tests', 'demo', 'sd.model')
-DEMO_ROWS = [('copy_back', 'output/d2h'), ('write_png', 'output/png')]    # names in its log, rows by its preset
-RING_PID, RING_TRACE_PATH = 60, 128    # offsets in a ring's head page
+DEMO_ROWS = [('copy_back', 'output/d2h'), ('write_png', 'output/png')]  # names in its log, rows by its preset
+RING_PID, RING_TRACE_PATH = 60, 128  # offsets in a ring's head page
 SCHEMA = os.path.join(SOURCE, 'analyzer', 'render', 'report.schema.json')
 
 sys.path.insert(0, os.path.join(SOURCE, 'tests', 'truth'))
@@ -82,7 +83,7 @@ def workdir():
     try:
         yield path
     finally:
-        for ring, _ in rings(path):    # killed targets leave theirs
+        for ring, _ in rings(path):  # killed targets leave theirs
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(ring)
         if os.environ.get('STAGETAP_KEEP'):
@@ -102,7 +103,7 @@ def rings(folder):
             head = file.read(RING_TRACE_PATH + 2048)
             trace = head[RING_TRACE_PATH:].split(b'\0')[0].decode(errors='replace')
             if trace.startswith(folder + '/'):
-                found.append((path, int.from_bytes(head[RING_PID:RING_PID + 4], 'little')))
+                found.append((path, int.from_bytes(head[RING_PID : RING_PID + 4], 'little')))
     return found
 
 
@@ -111,8 +112,11 @@ def rings(folder):
 
 def environment(preload=True, simgpu=True, **more):
     """The caller's environment without settings that change what is tested. None removes a name."""
-    env = {name: value for name, value in os.environ.items()
-           if not name.startswith(('STAGETAP_', 'SIMGPU_', 'NVTX_', 'CUDA_', 'E2E_', 'LD_'))}
+    env = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(('STAGETAP_', 'SIMGPU_', 'NVTX_', 'CUDA_', 'E2E_', 'LD_'))
+    }
     if simgpu:
         env['LD_LIBRARY_PATH'] = SIMGPU
     if preload:
@@ -123,9 +127,18 @@ def environment(preload=True, simgpu=True, **more):
 
 def run(command, env=None, cwd=None, timeout=60, **kwargs):
     """Runs to the end; stdout and stderr as text. A negative returncode is a signal."""
-    return subprocess.run(command, env=env if env is not None else environment(), cwd=cwd, timeout=timeout,
-                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          universal_newlines=True, errors='replace', **kwargs)
+    return subprocess.run(
+        command,
+        env=env if env is not None else environment(),
+        cwd=cwd,
+        timeout=timeout,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        universal_newlines=True,
+        errors='replace',
+        **kwargs,
+    )
 
 
 class Traced:
@@ -140,8 +153,12 @@ class Traced:
             settings['STAGETAP_OUT'] = self.trace
             settings['STAGETAP_MAP'] = mapping
         settings.update(env)
-        self.process = run([part.replace('@TIMINGS@', self.timings) for part in command],
-                           environment(preload, **settings), folder, timeout)
+        self.process = run(
+            [part.replace('@TIMINGS@', self.timings) for part in command],
+            environment(preload, **settings),
+            folder,
+            timeout,
+        )
 
     def describe(self):
         return f'exit {self.process.returncode}\n{self.process.stdout[-1500:]}{self.process.stderr[-1500:]}'
@@ -151,8 +168,19 @@ def generate(folder, *options, which='generate', images=2, steps=4, size=64, **k
     """The demo generator; its pictures land in folder/NAME.out/. Further keywords: see Traced."""
     out = os.path.join(folder, kwargs.get('name', 'run') + '.out')
     os.makedirs(out, exist_ok=True)
-    command = [program(which), '--images', str(images), '--steps', str(steps), '--size', str(size), '--out', out + '/',
-               '--timings', '@TIMINGS@'] + list(options)
+    command = [
+        program(which),
+        '--images',
+        str(images),
+        '--steps',
+        str(steps),
+        '--size',
+        str(size),
+        '--out',
+        out + '/',
+        '--timings',
+        '@TIMINGS@',
+    ] + list(options)
     kwargs.setdefault('SIMGPU_MODEL', DEMO_MODEL)
     traced = Traced(folder, command, **kwargs)
     traced.out = out
@@ -173,8 +201,12 @@ def pictures(folder):
 
 
 def stagetap(*arguments, cwd=None, timeout=60, **env):
-    return run([STAGETAP] + [str(argument) for argument in arguments], environment(preload=False, simgpu=False, **env),
-               cwd, timeout)
+    return run(
+        [STAGETAP] + [str(argument) for argument in arguments],
+        environment(preload=False, simgpu=False, **env),
+        cwd,
+        timeout,
+    )
 
 
 def report(checks, *arguments, what=None):
@@ -198,8 +230,10 @@ def validate(checks, document, label):
         return
     with open(SCHEMA, encoding='utf-8') as file:
         schema = json.load(file)
-    errors = [f'{"/".join(str(part) for part in error.absolute_path)}: {error.message[:200]}'
-              for error in jsonschema.Draft7Validator(schema).iter_errors(document)]
+    errors = [
+        f'{"/".join(str(part) for part in error.absolute_path)}: {error.message[:200]}'
+        for error in jsonschema.Draft7Validator(schema).iter_errors(document)
+    ]
     checks.ok(not errors, f'{label}: valid by {os.path.basename(SCHEMA)}', '\n      '.join(errors[:8]))
 
 
@@ -220,7 +254,9 @@ def compared(checks, label, run_once, kernel_rules=(), row_names=()):
             break
         print(f'{label}: attempt {attempt + 1}: host times are off, nothing else')
         os.unlink(traced.truth)
-    checks.ok(not result.violations, f'{label}: agrees with the truth', f'{len(result.violations)} violations, see above')
+    checks.ok(
+        not result.violations, f'{label}: agrees with the truth', f'{len(result.violations)} violations, see above'
+    )
     return document
 
 

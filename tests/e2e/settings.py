@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The environment in front of a bare preload: bad values are named and survived, and the trace lands where
 STAGETAP_OUT says – never over another file, never readable by others."""
+
 import os
 import re
 import socket
@@ -10,13 +11,27 @@ import stat
 import lib
 
 # variable → (a bad value, a word that the line about it must show of what is allowed)
-BAD = {'STAGETAP_MODE': ('sideways', 'baseline'), 'STAGETAP_DEVICE': ('gpu', 'cupti'), 'STAGETAP_GRAPHS': ('all', 'node'),
-       'STAGETAP_PY': ('maybe', 'monitoring'), 'STAGETAP_COLLECT': ('everything', 'stacks'),
-       'STAGETAP_WINDOW': ('steps:x', 'steps'), 'STAGETAP_ROUNDS': ('many', 'warmup'), 'STAGETAP_LIMIT': ('big', '2G'),
-       'STAGETAP_FLUSH': ('often', 's'), 'STAGETAP_BUFFER': ('-3', '64K'), 'STAGETAP_ON_FULL': ('cry', 'wait'),
-       'STAGETAP_LOG': ('loud', 'debug')}
-BAD_MAPS = {'symbol encode* -> -> x': 'column 19', 'symbol a -> encode; nonsense b -> c': 'nonsense', 'symbol x ->': 'column',
-            'nosuchpreset': 'nosuchpreset', './absent.map': './absent.map'}
+BAD = {
+    'STAGETAP_MODE': ('sideways', 'baseline'),
+    'STAGETAP_DEVICE': ('gpu', 'cupti'),
+    'STAGETAP_GRAPHS': ('all', 'node'),
+    'STAGETAP_PY': ('maybe', 'monitoring'),
+    'STAGETAP_COLLECT': ('everything', 'stacks'),
+    'STAGETAP_WINDOW': ('steps:x', 'steps'),
+    'STAGETAP_ROUNDS': ('many', 'warmup'),
+    'STAGETAP_LIMIT': ('big', '2G'),
+    'STAGETAP_FLUSH': ('often', 's'),
+    'STAGETAP_BUFFER': ('-3', '64K'),
+    'STAGETAP_ON_FULL': ('cry', 'wait'),
+    'STAGETAP_LOG': ('loud', 'debug'),
+}
+BAD_MAPS = {
+    'symbol encode* -> -> x': 'column 19',
+    'symbol a -> encode; nonsense b -> c': 'nonsense',
+    'symbol x ->': 'column',
+    'nosuchpreset': 'nosuchpreset',
+    './absent.map': './absent.map',
+}
 
 
 def touch(folder, *arguments, cwd=None, **settings):
@@ -33,25 +48,41 @@ def bad_values(checks, folder):
         result = touch(folder, 'exit', '5', STAGETAP_OUT=out, **{variable: value})
         checks.equal(5, result.returncode, f'{variable}={value}: the target runs')
         lines = result.stderr.splitlines()
-        checks.ok(len(lines) == 1 and variable in lines[0] and value in lines[0] and allowed in lines[0],
-                  f'{variable}={value}: one line names variable, value and what is allowed', result.stderr)
+        checks.ok(
+            len(lines) == 1 and variable in lines[0] and value in lines[0] and allowed in lines[0],
+            f'{variable}={value}: one line names variable, value and what is allowed',
+            result.stderr,
+        )
         checks.ok(os.path.exists(out), f'{variable}={value}: traced with the default')
     for number, (value, word) in enumerate(BAD_MAPS.items()):
         out = os.path.join(folder, f'map{number}.stap')
         result = touch(folder, 'exit', '5', STAGETAP_OUT=out, STAGETAP_MAP=value)
         lines = result.stderr.splitlines()
-        checks.ok(result.returncode == 5 and len(lines) == 1 and 'STAGETAP_MAP' in lines[0] and word in lines[0] and
-                  os.path.exists(out), f'STAGETAP_MAP={value}: one line says where, the target runs and is traced',
-                  (result.returncode, result.stderr))
-    document = lib.report(checks, os.path.join(folder, 'STAGETAP_FLUSH.stap'), what='report of a run with a bad value')
+        checks.ok(
+            result.returncode == 5
+            and len(lines) == 1
+            and 'STAGETAP_MAP' in lines[0]
+            and word in lines[0]
+            and os.path.exists(out),
+            f'STAGETAP_MAP={value}: one line says where, the target runs and is traced',
+            (result.returncode, result.stderr),
+        )
+    document = lib.report(
+        checks, os.path.join(folder, 'STAGETAP_FLUSH.stap'), what='report of a run with a bad value'
+    )
     if document:
         checks.ok(any('STAGETAP_FLUSH' in note for note in document['notes']), 'the trace says so', document['notes'])
     quiet = touch(folder, STAGETAP_OUT=os.path.join(folder, 'q.stap'), STAGETAP_MODE='sideways', STAGETAP_LOG='quiet')
     checks.equal('', quiet.stderr, 'STAGETAP_LOG=quiet: nothing on stderr')
     log = os.path.join(folder, 'log.txt')
-    logged = touch(folder, STAGETAP_OUT=os.path.join(folder, 'q2.stap'), STAGETAP_MODE='sideways', STAGETAP_LOG='warn=' + log)
-    checks.ok(logged.stderr == '' and os.path.exists(log) and 'STAGETAP_MODE' in open(log, encoding='utf-8').read(),
-              'STAGETAP_LOG=warn=FILE: there instead', logged.stderr)
+    logged = touch(
+        folder, STAGETAP_OUT=os.path.join(folder, 'q2.stap'), STAGETAP_MODE='sideways', STAGETAP_LOG='warn=' + log
+    )
+    checks.ok(
+        logged.stderr == '' and os.path.exists(log) and 'STAGETAP_MODE' in open(log, encoding='utf-8').read(),
+        'STAGETAP_LOG=warn=FILE: there instead',
+        logged.stderr,
+    )
     bystander = lib.run(['true'], lib.environment(STAGETAP_MODE='sideways'), folder)
     checks.equal('', bystander.stderr, 'a process without CUDA says nothing about a bad value')
 
@@ -59,8 +90,11 @@ def bad_values(checks, folder):
 def typos(checks, folder):
     out = os.path.join(folder, 'typo.stap')
     result = touch(folder, STAGETAP_OUT=out, STAGETAP_MPA='demo')
-    checks.ok(result.returncode == 0 and len(result.stderr.splitlines()) == 1 and 'STAGETAP_MPA' in result.stderr,
-              'a typo in a name is named', result.stderr)
+    checks.ok(
+        result.returncode == 0 and len(result.stderr.splitlines()) == 1 and 'STAGETAP_MPA' in result.stderr,
+        'a typo in a name is named',
+        result.stderr,
+    )
     result = touch(folder, STAGETAP_OUT=os.path.join(folder, 'int.stap'), STAGETAP_INTERNAL_XYZ='1')
     checks.equal('', result.stderr, 'STAGETAP_INTERNAL_* never is')
 
@@ -69,21 +103,31 @@ def patterns(checks):
     with lib.workdir() as folder:
         result = touch(folder, STAGETAP_OUT='%e_%h_%%_%q.stap')
         host = socket.gethostname()
-        checks.equal([f'touch_cuda_{host}_%_%q.stap'], traces(folder), '%e %h %% in a name; any other stays as written')
+        checks.equal(
+            [f'touch_cuda_{host}_%_%q.stap'], traces(folder), '%e %h %% in a name; any other stays as written'
+        )
         checks.equal('', result.stderr, 'nothing is printed when all is well')
     with lib.workdir() as folder:
         touch(folder, STAGETAP_OUT='p%p-%t.stap')
         names = traces(folder)
-        checks.ok(len(names) == 1 and re.fullmatch(r'p[0-9]+-[0-9][0-9A-Za-z_:.+-]*\.stap', names[0]), '%p and %t', names)
+        checks.ok(
+            len(names) == 1 and re.fullmatch(r'p[0-9]+-[0-9][0-9A-Za-z_:.+-]*\.stap', names[0]), '%p and %t', names
+        )
     with lib.workdir() as folder:
         os.mkdir(os.path.join(folder, 'sub'))
         touch(folder, STAGETAP_OUT='sub/')
         names = traces(os.path.join(folder, 'sub'))
-        checks.ok(len(names) == 1 and re.fullmatch(r'stagetap-touch_cuda-[0-9]+\.stap', names[0]), 'a folder: the default name in it', names)
+        checks.ok(
+            len(names) == 1 and re.fullmatch(r'stagetap-touch_cuda-[0-9]+\.stap', names[0]),
+            'a folder: the default name in it',
+            names,
+        )
     with lib.workdir() as folder:
         touch(folder)
         names = traces(folder)
-        checks.ok(len(names) == 1 and re.fullmatch(r'stagetap-touch_cuda-[0-9]+\.stap', names[0]), 'the default name', names)
+        checks.ok(
+            len(names) == 1 and re.fullmatch(r'stagetap-touch_cuda-[0-9]+\.stap', names[0]), 'the default name', names
+        )
         mode = stat.S_IMODE(os.stat(os.path.join(folder, names[0])).st_mode) if names else None
         checks.equal(0o600, mode, 'mode 0600')
     with lib.workdir() as folder:
@@ -92,8 +136,11 @@ def patterns(checks):
         with open(path, 'w', encoding='utf-8') as file:
             file.write(script)
         lib.run(['python3', path], lib.environment(STAGETAP_OUT='%e.stap'), folder)
-        checks.equal(1, len([name for name in traces(folder) if name in ('paint.stap', 'paint.py.stap')]),
-                     '%e of an interpreter is the script\'s name')
+        checks.equal(
+            1,
+            len([name for name in traces(folder) if name in ('paint.stap', 'paint.py.stap')]),
+            '%e of an interpreter is the script\'s name',
+        )
 
 
 def never_over(checks):
@@ -107,17 +154,27 @@ def never_over(checks):
         for _ in range(3):
             touch(folder, STAGETAP_OUT='%e.stap')
         names = traces(folder)
-        checks.ok(len(names) == 3 and 'touch_cuda.stap' in names and any('.1' in name for name in names),
-                  'a pattern that exists gets .1', names)
+        checks.ok(
+            len(names) == 3 and 'touch_cuda.stap' in names and any('.1' in name for name in names),
+            'a pattern that exists gets .1',
+            names,
+        )
     with lib.workdir() as folder:
         touch(folder, 'exec', lib.program('touch_cuda'), STAGETAP_OUT='one.stap')
         checks.equal(['one.stap', 'one.stap.2'], traces(folder), 'a second image after exec writes NAME.2')
     with lib.workdir() as folder:
         program = lib.program('touch_cuda')
-        lib.run(['sh', '-c', f'{program} sleep 300 > a & sleep 0.1; {program}; wait'], lib.environment(STAGETAP_OUT='one.stap'), folder)
+        lib.run(
+            ['sh', '-c', f'{program} sleep 300 > a & sleep 0.1; {program}; wait'],
+            lib.environment(STAGETAP_OUT='one.stap'),
+            folder,
+        )
         names = traces(folder)
-        checks.ok(len(names) == 2 and 'one.stap' in names and re.fullmatch(r'one\.stap\.[0-9]+', names[1]),
-                  'a fixed name belongs to the first process, others write NAME.PID', names)
+        checks.ok(
+            len(names) == 2 and 'one.stap' in names and re.fullmatch(r'one\.stap\.[0-9]+', names[1]),
+            'a fixed name belongs to the first process, others write NAME.PID',
+            names,
+        )
     with lib.workdir() as folder:
         precious = os.path.join(folder, 'precious.stap')
         with open(precious, 'w', encoding='utf-8') as file:
@@ -137,10 +194,15 @@ def no_regular_file(checks):
             result = touch(folder, 'exit', '5', STAGETAP_OUT=name)
             after = os.lstat(os.path.join(folder, name))
             checks.equal(5, result.returncode, f'STAGETAP_OUT is a {name}: the target runs')
-            checks.equal((before.st_ino, before.st_mode), (after.st_ino, after.st_mode), f'STAGETAP_OUT is a {name}: it stays')
+            checks.equal(
+                (before.st_ino, before.st_mode), (after.st_ino, after.st_mode), f'STAGETAP_OUT is a {name}: it stays'
+            )
         names = sorted(name for name in os.listdir(folder) if '.' in name)
-        checks.ok(len(names) == 2 and all(re.fullmatch(r'(pictures|pipe)\.[0-9]+', name) for name in names),
-                  'and the trace is NAME.PID beside it', names)
+        checks.ok(
+            len(names) == 2 and all(re.fullmatch(r'(pictures|pipe)\.[0-9]+', name) for name in names),
+            'and the trace is NAME.PID beside it',
+            names,
+        )
 
 
 def not_writable(checks):
@@ -148,21 +210,30 @@ def not_writable(checks):
         target = os.path.join(folder, 'no', 'such', 'folder', 'x.stap')
         result = touch(folder, STAGETAP_OUT=target, TMPDIR=folder)
         lines = result.stderr.splitlines()
-        checks.ok(result.returncode == 0 and len(lines) == 1 and folder in lines[0],
-                  'folder not writable: one line says where instead', result.stderr)
+        checks.ok(
+            result.returncode == 0 and len(lines) == 1 and folder in lines[0],
+            'folder not writable: one line says where instead',
+            result.stderr,
+        )
         checks.equal(['x.stap'], traces(folder), 'folder not writable: $TMPDIR')
 
 
 def mode_off(checks):
     with lib.workdir() as folder:
         result = touch(folder, STAGETAP_MODE='off')
-        checks.equal((0, '', []), (result.returncode, result.stderr, traces(folder)), 'STAGETAP_MODE=off: no trace, no word')
+        checks.equal(
+            (0, '', []), (result.returncode, result.stderr, traces(folder)), 'STAGETAP_MODE=off: no trace, no word'
+        )
     with lib.workdir() as folder:
         env = lib.environment(STAGETAP_OUT='forked.stap')
-        script = ('import ctypes, os; c = ctypes.CDLL("libcuda.so.1"); c.cuInit(0); pid = os.fork(); '
-                  'pid or os._exit(0); print(os.waitpid(pid, 0)[1])')
+        script = (
+            'import ctypes, os; c = ctypes.CDLL("libcuda.so.1"); c.cuInit(0); pid = os.fork(); '
+            'pid or os._exit(0); print(os.waitpid(pid, 0)[1])'
+        )
         result = lib.run(['python3', '-c', script], env, folder)
-        checks.equal((0, '0\n', ''), (result.returncode, result.stdout, result.stderr), 'a forked child ends as it should')
+        checks.equal(
+            (0, '0\n', ''), (result.returncode, result.stdout, result.stderr), 'a forked child ends as it should'
+        )
         checks.ok('forked.stap' in traces(folder), 'and its parent has its trace', traces(folder))
 
 

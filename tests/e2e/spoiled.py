@@ -6,6 +6,7 @@ checksums made right, so that the tables' decoder meets it; and the ring of a ki
 
 spoiled.py [SECONDS]     how long to go on (default 15)
 """
+
 import os
 import random
 import resource
@@ -59,19 +60,27 @@ def random_files(checks, folder):
     """Bytes that are no trace: exit 3 and a message."""
     rng = random.Random(20)
     samples = [(f'{size} random bytes', rng.randbytes(size)) for size in (1, 7, 8, 100, 4096, 300_000)]
-    samples += [('an empty file', b''), ('zeros', bytes(5000)), ('text', b'hello\n' * 50),
-                ('a frame magic and random bytes', b'\x50\x2a\x4d\x18' + rng.randbytes(2000)),
-                ('a header that claims 4 GB', b'\x50\x2a\x4d\x18\xff\xff\xff\xffSTAGETAP' + bytes(200))]
+    samples += [
+        ('an empty file', b''),
+        ('zeros', bytes(5000)),
+        ('text', b'hello\n' * 50),
+        ('a frame magic and random bytes', b'\x50\x2a\x4d\x18' + rng.randbytes(2000)),
+        ('a header that claims 4 GB', b'\x50\x2a\x4d\x18\xff\xff\xff\xffSTAGETAP' + bytes(200)),
+    ]
     for name, data in samples:
         path = os.path.join(folder, 'random.stap')
         with open(path, 'wb') as file:
             file.write(data)
         for verb in ('dump', 'report', 'gaps'):
             result = lib.stagetap(verb, path)
-            checks.ok(result.returncode == 3 and result.stdout == '' and
-                      result.stderr.startswith(f'stagetap: {path}: ') and len(result.stderr.splitlines()) == 1,
-                      f'{name}: {verb}: exit 3, one line of explanation',
-                      f'exit {result.returncode}, stdout {result.stdout[:200]!r}, stderr {result.stderr!r}')
+            checks.ok(
+                result.returncode == 3
+                and result.stdout == ''
+                and result.stderr.startswith(f'stagetap: {path}: ')
+                and len(result.stderr.splitlines()) == 1,
+                f'{name}: {verb}: exit 3, one line of explanation',
+                f'exit {result.returncode}, stdout {result.stdout[:200]!r}, stderr {result.stderr!r}',
+            )
 
 
 def spoil(rng, data, frames):
@@ -79,21 +88,21 @@ def spoil(rng, data, frames):
     copy = bytearray(data)
     kind = rng.randrange(6)
     start, end, _, _ = frames[rng.randrange(len(frames))]
-    if kind == 0:                                   # a few bits anywhere
+    if kind == 0:  # a few bits anywhere
         for _ in range(rng.randrange(1, 8)):
             copy[rng.randrange(len(copy))] ^= 1 << rng.randrange(8)
-    elif kind == 1:                                 # a frame's head
+    elif kind == 1:  # a frame's head
         position = start + rng.randrange(min(80, end - start))
-        copy[position] = rng.choice((0, 1, 0x7f, 0x80, 0xff, rng.randrange(256)))
-    elif kind == 2:                                 # an interesting 32-bit number in a head
+        copy[position] = rng.choice((0, 1, 0x7F, 0x80, 0xFF, rng.randrange(256)))
+    elif kind == 2:  # an interesting 32-bit number in a head
         position = start + 4 * rng.randrange(max(1, min(80, end - start) // 4))
-        copy[position:position + 4] = rng.choice((0, 1, 0x7fffffff, 0x80000000, 0xffffffff)).to_bytes(4, 'little')
-    elif kind == 3:                                 # a piece missing
+        copy[position : position + 4] = rng.choice((0, 1, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF)).to_bytes(4, 'little')
+    elif kind == 3:  # a piece missing
         position = rng.randrange(len(copy))
-        del copy[position:position + rng.randrange(1, 300)]
-    elif kind == 4:                                 # a frame twice
+        del copy[position : position + rng.randrange(1, 300)]
+    elif kind == 4:  # a frame twice
         copy[end:end] = data[start:end]
-    else:                                           # two frames exchanged
+    else:  # two frames exchanged
         other_start, other_end, _, _ = frames[rng.randrange(len(frames))]
         copy = bytearray(data[other_start:other_end] + data[start:end] + data[end:])
     return bytes(copy)
@@ -104,30 +113,45 @@ def spoil_inside(rng, header, chunks):
     spoiled = [(list(head), bytearray(payload)) for head, payload in chunks]
     head, payload = spoiled[rng.randrange(len(spoiled))]
     kind = rng.randrange(5)
-    if kind == 0 and payload:                       # a few bits anywhere
+    if kind == 0 and payload:  # a few bits anywhere
         for _ in range(rng.randrange(1, 8)):
             payload[rng.randrange(len(payload))] ^= 1 << rng.randrange(8)
-    elif kind == 1:                                 # the first table's head: id, columns, rows
-        struct.pack_into('<HHI', payload, 0, rng.choice((0, 1, 2, 16, 33, 42, 65535)), rng.choice((0, 1, 5, 200, 65535)),
-                         rng.choice((0, 1, 1 << 16, 1 << 22, 0xffffffff)))
-    elif kind == 2:                                 # a column's head: id, encoding, bytes
-        struct.pack_into('<HBBI', payload, 8 + 8 * rng.randrange(4), rng.randrange(12), rng.randrange(8), 0,
-                         rng.choice((0, 1, len(payload), 0x7fffffff, 0xffffffff)))
-    elif kind == 3:                                 # the head's numbers: kind, ring, slots, times
-        head[rng.choice((0, 1, 4, 5, 6, 7, 8, 9, 10))] = rng.choice((0, 1, 3, 0x7fffffff, 0xffffffff))
-    else:                                           # long numbers and a cut
+    elif kind == 1:  # the first table's head: id, columns, rows
+        struct.pack_into(
+            '<HHI',
+            payload,
+            0,
+            rng.choice((0, 1, 2, 16, 33, 42, 65535)),
+            rng.choice((0, 1, 5, 200, 65535)),
+            rng.choice((0, 1, 1 << 16, 1 << 22, 0xFFFFFFFF)),
+        )
+    elif kind == 2:  # a column's head: id, encoding, bytes
+        struct.pack_into(
+            '<HBBI',
+            payload,
+            8 + 8 * rng.randrange(4),
+            rng.randrange(12),
+            rng.randrange(8),
+            0,
+            rng.choice((0, 1, len(payload), 0x7FFFFFFF, 0xFFFFFFFF)),
+        )
+    elif kind == 3:  # the head's numbers: kind, ring, slots, times
+        head[rng.choice((0, 1, 4, 5, 6, 7, 8, 9, 10))] = rng.choice((0, 1, 3, 0x7FFFFFFF, 0xFFFFFFFF))
+    else:  # long numbers and a cut
         position = rng.randrange(len(payload))
-        payload[position:position + 10] = b'\xff' * rng.randrange(1, 12)
-        del payload[rng.randrange(max(1, len(payload) // 2), len(payload)):]
+        payload[position : position + 10] = b'\xff' * rng.randrange(1, 12)
+        del payload[rng.randrange(max(1, len(payload) // 2), len(payload)) :]
     return traces.put_together(header, [(head, bytes(payload)) for head, payload in spoiled])
 
 
 def spoil_ring(rng, ring):
     copy = bytearray(ring)
-    if rng.randrange(2):                            # the head page: sizes, ids, head and tail
+    if rng.randrange(2):  # the head page: sizes, ids, head and tail
         position = 8 * rng.randrange(2500 // 8)
-        copy[position:position + 8] = rng.choice((0, 1, 0x7fffffffffffffff, 0xffffffffffffffff)).to_bytes(8, 'little')
-    for _ in range(rng.randrange(1, 40)):           # the first slots
+        copy[position : position + 8] = rng.choice((0, 1, 0x7FFFFFFFFFFFFFFF, 0xFFFFFFFFFFFFFFFF)).to_bytes(
+            8, 'little'
+        )
+    for _ in range(rng.randrange(1, 40)):  # the first slots
         copy[4096 + rng.randrange(64 * 2000)] = rng.choice((0, 1, 5, 255, rng.randrange(256)))
     return bytes(copy)
 
@@ -157,7 +181,9 @@ def main():
             data = file.read()
         frames, (header, chunks) = traces.frames(data), traces.take_apart(data)
         path = os.path.join(folder, 'spoiled.stap')
-        checks.equal([], try_file(path, traces.put_together(header, chunks)), 'taken apart and put together again it is read')
+        checks.equal(
+            [], try_file(path, traces.put_together(header, chunks)), 'taken apart and put together again it is read'
+        )
         killed_trace, ring_path, ring = killed_run(checks, folder)
         end, seed, bad = time.monotonic() + seconds, 0, []
         while time.monotonic() < end and len(bad) < 10:
@@ -168,10 +194,15 @@ def main():
                     file.write(spoil_ring(rng, ring))
                 found = problems_of(killed_trace)
             else:
-                found = try_file(path, spoil(rng, data, frames) if seed % 4 == 1 else spoil_inside(rng, header, chunks))
+                found = try_file(
+                    path, spoil(rng, data, frames) if seed % 4 == 1 else spoil_inside(rng, header, chunks)
+                )
             bad += [f'seed {seed}: {problem}' for problem in found]
-        checks.ok(not bad, f'{seed} spoiled traces met without crash, hang or more than {MEMORY_BYTES >> 20} MiB',
-                  '\n      '.join(bad))
+        checks.ok(
+            not bad,
+            f'{seed} spoiled traces met without crash, hang or more than {MEMORY_BYTES >> 20} MiB',
+            '\n      '.join(bad),
+        )
         checks.ok(seed >= 20, 'enough of them tried', seed)
     checks.finish()
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Stages of programs that no preset knows, with a map given in the environment: work that runs later than
 its stage, several threads and requests at once, kernel rules, NVTX ranges. Each is compared with the truth."""
+
 import os
 
 import lib
@@ -20,8 +21,10 @@ STRANGER_MAP = '''
     kernel sharpen_*              -> paint
     symbol no_such_function*      -> never
 '''
-RANGES_MAP = 'nvtx picture -> request; nvtx encode -> encode; nvtx sample -> sample; nvtx "denoise step" -> sample step; ' \
-             'nvtx dec* -> decode'
+RANGES_MAP = (
+    'nvtx picture -> request; nvtx encode -> encode; nvtx sample -> sample; nvtx "denoise step" -> sample step; '
+    'nvtx dec* -> decode'
+)
 
 
 def trace(checks, folder, label, command, mapping, kernel_rules=(), **env):
@@ -36,35 +39,60 @@ def spill(checks, streams):
     for request in document['requests'] if document else []:
         rows, what = lib.rows(request), f'{label}: request {request["id"]}'
         encode, sample = rows['encode'], rows['sample']
-        checks.ok(encode['host_inclusive_ns'] < 4_000_000, f'{what}: the host left encode long before its work was done',
-                  encode['host_inclusive_ns'])
-        checks.ok(abs(encode['device'][0]['busy_ns'] - 20_000_000) < 200_000, f'{what}: encode has its 20 ms of device time',
-                  encode['device'])
-        checks.ok(abs(sample['device'][0]['busy_ns'] - 10_000_000) < 100_000, f'{what}: sample has its 10 ms',
-                  sample['device'])
+        checks.ok(
+            encode['host_inclusive_ns'] < 4_000_000,
+            f'{what}: the host left encode long before its work was done',
+            encode['host_inclusive_ns'],
+        )
+        checks.ok(
+            abs(encode['device'][0]['busy_ns'] - 20_000_000) < 200_000,
+            f'{what}: encode has its 20 ms of device time',
+            encode['device'],
+        )
+        checks.ok(
+            abs(sample['device'][0]['busy_ns'] - 10_000_000) < 100_000,
+            f'{what}: sample has its 10 ms',
+            sample['device'],
+        )
         shared = request['devices'][0]['shared_ns']
         checks.ok(shared < 20_000 if streams == 'one' else shared > 5_000_000, f'{what}: shared time', shared)
 
 
 def stranger(checks):
     with lib.workdir() as folder:
-        document = trace(checks, folder, 'stranger', [lib.program('stranger')], STRANGER_MAP, [('sharpen_*', 'paint')])
+        document = trace(
+            checks, folder, 'stranger', [lib.program('stranger')], STRANGER_MAP, [('sharpen_*', 'paint')]
+        )
     if document is None:
         return
     first, second, third = document['requests']
     rows = lib.rows(first)
-    checks.equal((2, 2), (rows['paint']['launches'], rows['prepare']['launches']),
-                 'kernel rule: paint has upsample and sharpen, prepare its two embeds')
-    checks.equal(['upload'], [name for name in rows if name == 'upload'], 'helper thread\'s stage is a row of the only request')
+    checks.equal(
+        (2, 2),
+        (rows['paint']['launches'], rows['prepare']['launches']),
+        'kernel rule: paint has upsample and sharpen, prepare its two embeds',
+    )
+    checks.equal(
+        ['upload'], [name for name in rows if name == 'upload'], 'helper thread\'s stage is a row of the only request'
+    )
     checks.equal(['album'], [row['name'] for row in first['after']], 'album is after the first request')
     for request in (second, third):
         device = request['devices'][0]
-        checks.ok(device['other_ns'] + device['overlap_other_ns'] > 500_000,
-                  f'request {request["id"]}: the other request\'s work is other, not idle', device)
-    checks.ok(any('no_such_function*' in rule for rule in document['unmatched_rules']), 'the rule that matched nothing is named',
-              document['unmatched_rules'])
-    checks.ok(not any('sharpen' in rule or 'uploader' in rule for rule in document['unmatched_rules']),
-              'rules that matched are not named', document['unmatched_rules'])
+        checks.ok(
+            device['other_ns'] + device['overlap_other_ns'] > 500_000,
+            f'request {request["id"]}: the other request\'s work is other, not idle',
+            device,
+        )
+    checks.ok(
+        any('no_such_function*' in rule for rule in document['unmatched_rules']),
+        'the rule that matched nothing is named',
+        document['unmatched_rules'],
+    )
+    checks.ok(
+        not any('sharpen' in rule or 'uploader' in rule for rule in document['unmatched_rules']),
+        'rules that matched are not named',
+        document['unmatched_rules'],
+    )
 
 
 def pair(checks):
@@ -78,11 +106,16 @@ def pair(checks):
     for request in requests:
         what = f'two devices: request {request["id"]}'
         checks.equal([0, 1], [device['device'] for device in request['devices']], f'{what}: both are listed')
-        checks.equal(max(request['host_return_ns'], request['device_done_ns']), request['wall_ns'],
-                     f'{what}: the wall ends with the later of host and last device')
+        checks.equal(
+            max(request['host_return_ns'], request['device_done_ns']),
+            request['wall_ns'],
+            f'{what}: the wall ends with the later of host and last device',
+        )
     # on a busy machine the host may be late now and then, not always
-    checks.ok(any(request['device_done_ns'] > request['host_return_ns'] + 3_000_000 for request in requests),
-              'two devices: the host returned before the devices were done')
+    checks.ok(
+        any(request['device_done_ns'] > request['host_return_ns'] + 3_000_000 for request in requests),
+        'two devices: the host returned before the devices were done',
+    )
 
 
 def ranges(checks):

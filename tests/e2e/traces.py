@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Frames of a trace file as the format's header describes them, read here a second time: where each frame
 begins and ends. For the tests that cut and spoil traces."""
+
 import ctypes
 import struct
 
 SKIPPABLE = range(0x184D2A50, 0x184D2A60)
 CHUNK = 0x184D2A51
-CHUNK_HEAD = struct.Struct('<IIIIIIQQQQQQ')    # sequence kind compressed payload ring thread slots ticks lost check
+CHUNK_HEAD = struct.Struct('<IIIIIIQQQQQQ')  # sequence kind compressed payload ring thread slots ticks lost check
 
 
 def frames(data):
@@ -103,10 +104,10 @@ def take_apart(data):
     for (start, end, magic, _), (next_start, next_end, _, _) in zip(found, found[1:]):
         if magic == CHUNK:
             head = list(CHUNK_HEAD.unpack_from(data, start + 8))
-            if xxh64(data[start + 8:start + 8 + 64]) != head[-1]:
+            if xxh64(data[start + 8 : start + 8 + 64]) != head[-1]:
                 raise ValueError(f'check of the chunk head at byte {start} is wrong')
             chunks.append((head, zstd.decompress(data[next_start:next_end], head[3])))
-    return data[found[0][0]:found[0][1]], chunks
+    return data[found[0][0] : found[0][1]], chunks
 
 
 def put_together(header, chunks):

@@ -4,6 +4,7 @@
 
 truth_matrix.py generate|generate_rt
 """
+
 import sys
 
 import lib
@@ -16,8 +17,11 @@ def one_mode(checks, which, mode):
     label = f'{which} {" ".join(mode) or "default"}'
     with lib.workdir() as folder:
         document = lib.compared(
-            checks, label, lambda: lib.generate(folder, *mode, which=which, images=IMAGES, steps=STEPS, size=256),
-            row_names=lib.DEMO_ROWS)
+            checks,
+            label,
+            lambda: lib.generate(folder, *mode, which=which, images=IMAGES, steps=STEPS, size=256),
+            row_names=lib.DEMO_ROWS,
+        )
         if document is None:
             return
         checks.equal(IMAGES, len(document['requests']), f'{label}: a request for each image')

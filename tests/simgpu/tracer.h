@@ -26,9 +26,19 @@ struct simgpu_op {
     uint32_t peer_device; /* p2p: target device; else UINT32_MAX */
     uint32_t grid[3], block[3];
     uint32_t shared_bytes;
-    uint32_t graph;       /* 0 = none */
+    uint32_t graph;       /* of the executable graph that was launched; 0 = none */
     uint64_t graph_node;
+    uint32_t graph_as_whole; /* the launch is told as one simgpu_graph too */
     uint32_t is_async;
+};
+
+/* One launch of an executable graph: from the first start to the last end of its nodes' work on devices. */
+struct simgpu_graph {
+    uint32_t graph, stream, thread, correlation;
+    uint32_t device, context;         /* of the first node to start */
+    uint32_t end_device, end_context; /* of the last one to end */
+    uint32_t as_whole;
+    uint64_t start_ns, end_ns;
 };
 
 struct simgpu_tracer {
@@ -39,6 +49,10 @@ struct simgpu_tracer {
     void (*op)(const struct simgpu_op *op);
     /* A device / context / stream exists (name, uuid as 16 bytes). */
     void (*device)(uint32_t device, const char *name, const uint8_t uuid[16]);
+    /* A graph is being made executable: nonzero if its launches shall be told as a whole. May be NULL. */
+    int (*graph_as_whole)(void);
+    /* A launch of such a graph became final (may lie in the future). May be NULL. */
+    void (*graph)(const struct simgpu_graph *graph);
 };
 
 /* NULL detaches. Called from any thread; libcuda keeps the pointer, not a copy. While no tracer is set libcuda
@@ -46,5 +60,7 @@ struct simgpu_tracer {
 void simgpu_tracer_set(const struct simgpu_tracer *tracer);
 /* Share of device time or records: libcuda parses SIMGPU_FAULTS once; libcupti asks here. -1 = not set. */
 long simgpu_fault(const char *name);
+/* CUPTI's number of a graph, an executable graph or a node of one, given by handle; 0: no such thing. */
+uint64_t simgpu_graph_id(const void *handle);
 
 #endif

@@ -8,6 +8,7 @@ Exact: every request present, launches, copies and memsets (count, bytes), integ
 report. Within a tolerance: wall, host return, device done and host inclusive (200 us or 2 %), device busy
 and self (20 us or 1 %), gaps and their neighbours. The largest deviations are printed as a table.
 """
+
 import argparse
 import copy
 import json
@@ -19,7 +20,8 @@ import truth  # noqa: E402
 
 HOST_LIMIT = (200_000, 0.02)
 DEVICE_LIMIT = (20_000, 0.01)
-GAP_FROM_NS = 60_000        # shorter gaps are checked in sum only
+CAUSE_LIMIT = (100_000, 0.2)
+GAP_FROM_NS = 60_000  # shorter gaps are checked in sum only
 DIRECTIONS = ('h2d', 'd2h', 'd2d', 'p2p')
 
 
@@ -30,7 +32,7 @@ class Comparison:
     def __init__(self):
         self.violations = []
         self.only_host = True
-        self.deviations = []    # (share of the limit used, what, truth, report, limit)
+        self.deviations = []  # (share of the limit used, what, truth, report, limit)
         self.checks = 0
 
     def exact(self, what, want, got):
@@ -50,7 +52,10 @@ class Comparison:
         allowed = max(limit[0], abs(want) * limit[1])
         self.deviations.append((abs(got - want) / allowed, what, want, got, allowed))
         if abs(got - want) > allowed:
-            self.add(f'{what}: truth {want}, report {got}: off by {got - want:+d}, allowed {allowed:.0f} ns', limit is HOST_LIMIT)
+            self.add(
+                f'{what}: truth {want}, report {got}: off by {got - want:+d}, allowed {allowed:.0f} ns',
+                limit is HOST_LIMIT,
+            )
 
     def table(self, count=12):
         lines = [f'{"of limit":>9} {"off ns":>10} {"truth ns":>14}  figure']
@@ -96,11 +101,26 @@ def compare_request(result, want, got, base):
     for entry in want['devices']:
         for key in ('busy_ns', 'stages_self_ns', 'shared_ns', 'unattributed_ns', 'other_ns', 'overlap_other_ns'):
             limit = DEVICE_LIMIT
-            result.near(f'{where} device {entry["device"]} {key}', entry[key], devices.get(entry['device'], {}).get(key),
-                        limit)
+            result.near(
+                f'{where} device {entry["device"]} {key}',
+                entry[key],
+                devices.get(entry['device'], {}).get(key),
+                limit,
+            )
+        causes = devices.get(entry['device'], {}).get('idle_by_cause') or {}
+        result.near(
+            f'{where} device {entry["device"]} idle for a dependency',
+            entry['dependency_ns'],
+            sum(value for cause, value in causes.items() if cause.startswith('dependency.')),
+            CAUSE_LIMIT,
+        )
         # idle is cut off at the request's edges, which are host times
-        result.near(f'{where} device {entry["device"]} idle_ns', entry['idle_ns'],
-                    devices.get(entry['device'], {}).get('idle_ns'), HOST_LIMIT)
+        result.near(
+            f'{where} device {entry["device"]} idle_ns',
+            entry['idle_ns'],
+            devices.get(entry['device'], {}).get('idle_ns'),
+            HOST_LIMIT,
+        )
     compare_stages(result, where, want, got)
     compare_work_rows(result, f'{where} after', want['after'], got.get('after'), with_host=True)
 
@@ -121,8 +141,12 @@ def compare_stages(result, where, want, got):
     rows = fold_unattributed(got.get('stages') or [])
     result.exact(f'{where} rows', sorted(row['name'] for row in want['stages']), sorted(set(rows) - {truth.SHARED}))
     if want['shared_wall_ns'] or truth.SHARED in rows:
-        result.near(f'{where} shared wall_share_ns', want['shared_wall_ns'],
-                    rows.get(truth.SHARED, {}).get('wall_share_ns'), HOST_LIMIT)
+        result.near(
+            f'{where} shared wall_share_ns',
+            want['shared_wall_ns'],
+            rows.get(truth.SHARED, {}).get('wall_share_ns'),
+            HOST_LIMIT,
+        )
     for row in want['stages']:
         mine = rows.get(row['name'])
         if mine is None:
@@ -137,8 +161,12 @@ def compare_stages(result, where, want, got):
         devices = {entry['device']: entry for entry in mine.get('device') or []}
         for entry in row['device']:
             for key in ('busy_ns', 'compute_ns', 'copy_only_ns', 'self_ns'):
-                result.near(f'{label} device {entry["device"]} {key}', entry[key],
-                            devices.get(entry['device'], {}).get(key), DEVICE_LIMIT)
+                result.near(
+                    f'{label} device {entry["device"]} {key}',
+                    entry[key],
+                    devices.get(entry['device'], {}).get(key),
+                    DEVICE_LIMIT,
+                )
 
 
 def compare_work(result, label, row, mine):
@@ -163,8 +191,12 @@ def compare_work_rows(result, where, want, got, with_host=False):
         compare_work(result, f'{where} {row["name"]}', row, rows[row['name']])
         if with_host:
             result.exact(f'{where} {row["name"]} calls', row['calls'], rows[row['name']].get('calls'))
-            result.near(f'{where} {row["name"]} host_inclusive_ns', row['host_inclusive_ns'],
-                        rows[row['name']].get('host_inclusive_ns'), HOST_LIMIT)
+            result.near(
+                f'{where} {row["name"]} host_inclusive_ns',
+                row['host_inclusive_ns'],
+                rows[row['name']].get('host_inclusive_ns'),
+                HOST_LIMIT,
+            )
 
 
 def check_identity(result, request):
@@ -177,17 +209,30 @@ def check_identity(result, request):
         causes = sum((device.get('idle_by_cause') or {}).values())
         result.exact(f'{where} device {number} residual_ns', 0, device.get('residual_ns'))
         result.exact(f'{where} device {number} sum of idle_by_cause', device['idle_ns'], causes)
-        result.exact(f'{where} device {number} identity', wall, device['stages_self_ns'] + device['shared_ns'] +
-                     device['unattributed_ns'] + device['other_ns'] + causes)
-        selfs = [(truth.top(row['name']) == truth.UNATTRIBUTED, entry['self_ns']) for row in rows
-                 for entry in row.get('device') or [] if entry['device'] == number]
+        result.exact(
+            f'{where} device {number} identity',
+            wall,
+            device['stages_self_ns'] + device['shared_ns'] + device['unattributed_ns'] + device['other_ns'] + causes,
+        )
+        selfs = [
+            (truth.top(row['name']) == truth.UNATTRIBUTED, entry['self_ns'])
+            for row in rows
+            for entry in row.get('device') or []
+            if entry['device'] == number
+        ]
         for is_unattributed, key in ((False, 'stages_self_ns'), (True, 'unattributed_ns')):
-            result.exact(f'{where} device {number} {key}: sum over rows', device[key],
-                         sum(value for unattributed, value in selfs if unattributed == is_unattributed))
+            result.exact(
+                f'{where} device {number} {key}: sum over rows',
+                device[key],
+                sum(value for unattributed, value in selfs if unattributed == is_unattributed),
+            )
     for row in rows:
         for entry in row.get('device') or []:
-            result.exact(f'{where} {row["name"]} compute + copy only', entry['busy_ns'],
-                         entry['compute_ns'] + entry['copy_only_ns'])
+            result.exact(
+                f'{where} {row["name"]} compute + copy only',
+                entry['busy_ns'],
+                entry['compute_ns'] + entry['copy_only_ns'],
+            )
         parts = [row.get(key) for key in ('own_cpu_ns', 'off_cpu_ns', 'in_cuda_ns', 'waiting_ns')]
         if all(part is not None for part in parts):
             result.exact(f'{where} {row["name"]} host parts', row['host_inclusive_ns'], sum(parts))
@@ -197,8 +242,9 @@ def check_identity(result, request):
 
 
 def check_gaps_total(result, report):
-    idle = sum(device['idle_ns'] for request in report.get('requests') or []
-               for device in request.get('devices') or [])
+    idle = sum(
+        device['idle_ns'] for request in report.get('requests') or [] for device in request.get('devices') or []
+    )
     total = report.get('gaps_total') or {}
     gaps = report.get('gaps') or []
     result.exact('gaps_total duration_ns against idle', idle, total.get('duration_ns'))
@@ -219,9 +265,11 @@ def compare_gaps(result, want, gaps, base):
             continue
         where = f'request {want["id"]} gap at +{gap["start_ns"] - want["begin_ns"]}'
         start = gap['start_ns'] - base
-        near = min((other for other in mine if other['device'] == gap['device']),
-                   key=lambda other: abs(other['start_ns'] - start) + abs(other['duration_ns'] - gap['duration_ns']),
-                   default=None)
+        near = min(
+            (other for other in mine if other['device'] == gap['device']),
+            key=lambda other: abs(other['start_ns'] - start) + abs(other['duration_ns'] - gap['duration_ns']),
+            default=None,
+        )
         if near is None:
             result.add(f'{where}: no such gap in the report')
             continue
@@ -229,9 +277,21 @@ def compare_gaps(result, want, gaps, base):
         limit = HOST_LIMIT if edge else DEVICE_LIMIT
         result.near(f'{where} start_ns', start, near['start_ns'], limit)
         result.near(f'{where} duration_ns', gap['duration_ns'], near['duration_ns'], limit)
+        for cause, at, allowed in (
+            ('before_first', gap['before'], gap['before_own']),
+            ('after_last', gap['after'], gap['after_own']),
+        ):
+            if at is None:
+                result.exact(f'{where} cause at the edge', cause, near['cause'])
+            elif not allowed:
+                result.exact(f'{where} is {cause}', False, near['cause'] == cause)
         for key in ('before', 'after'):
             row = near.get(key)
-            result.exact(f'{where} {key}', gap[key], truth.UNATTRIBUTED if row and truth.top(row) == truth.UNATTRIBUTED else row)
+            result.exact(
+                f'{where} {key}',
+                gap[key],
+                truth.UNATTRIBUTED if row and truth.top(row) == truth.UNATTRIBUTED else row,
+            )
 
 
 def compare_document(report, truth_path, timings_path, kernel_rules=(), row_names=(), quiet=False):

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """compare.py must be able to fail: a right report passes, and each single wrong figure is named."""
+
 import copy
 import os
 import sys
@@ -8,6 +9,7 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import compare  # noqa: E402
+import placing  # noqa: E402
 import truth  # noqa: E402
 from test_truth import op, span  # noqa: E402
 
@@ -19,41 +21,64 @@ def example():
     spans, ops = [span('load', 0, 2 * MS)], [op(MS, MS, 2 * MS, 'memcpy', direction='h2d', size=999)]
     for number in range(2):
         t = (10 + number * 40) * MS
-        spans += [span('request', t, t + 20 * MS), span('encode', t, t + 5 * MS), span('sample', t + 5 * MS, t + 14 * MS),
-                  span('step', t + 6 * MS, t + 9 * MS), span('step', t + 9 * MS, t + 13 * MS),
-                  span('decode', t + 14 * MS, t + 19 * MS), span('output', t + 21 * MS, t + 25 * MS)]
-        ops += [op(t + MS, t + MS, t + 8 * MS), op(t + 7 * MS, t + 7 * MS, t + 9 * MS),
-                op(t + 10 * MS, t + 10 * MS, t + 12 * MS, 'memset', size=64),
-                op(t + 15 * MS, t + 16 * MS, t + 22 * MS, 'memcpy', direction='d2h', size=4096),
-                op(t + 19 * MS + 500_000, t + 22 * MS, t + 22 * MS + 300_000),
-                op(t + 23 * MS, t + 23 * MS, t + 24 * MS, 'memcpy', direction='d2h', size=5)]
-    return truth.figures_of(truth.Run(ops, [], truth.name_steps(spans)))
+        spans += [
+            span('request', t, t + 20 * MS),
+            span('encode', t, t + 5 * MS),
+            span('sample', t + 5 * MS, t + 14 * MS),
+            span('step', t + 6 * MS, t + 9 * MS),
+            span('step', t + 9 * MS, t + 13 * MS),
+            span('decode', t + 14 * MS, t + 19 * MS),
+            span('output', t + 21 * MS, t + 25 * MS),
+        ]
+        ops += [
+            op(t + MS, t + MS, t + 8 * MS),
+            op(t + 7 * MS, t + 7 * MS, t + 9 * MS),
+            op(t + 10 * MS, t + 10 * MS, t + 12 * MS, 'memset', size=64),
+            op(t + 15 * MS, t + 16 * MS, t + 22 * MS, 'memcpy', direction='d2h', size=4096),
+            op(t + 19 * MS + 500_000, t + 22 * MS, t + 22 * MS + 300_000),
+            op(t + 23 * MS, t + 23 * MS, t + 24 * MS, 'memcpy', direction='d2h', size=5),
+        ]
+    return truth.figures_of(placing.Run(ops, [], placing.name_steps(spans)))
 
 
 def report_from(figures):
     """The document that a faultless stagetap would write for these figures."""
-    document = {'schema': 'stagetap.report/1', 'simulated': True, 'traces': [{'monotonic_start_ns': 0}],
-                'requests': [], 'gaps': [], 'outside': copy.deepcopy(figures['outside'])}
+    document = {
+        'schema': 'stagetap.report/1',
+        'simulated': True,
+        'traces': [{'monotonic_start_ns': 0}],
+        'requests': [],
+        'gaps': [],
+        'outside': copy.deepcopy(figures['outside']),
+    }
     for request in figures['requests']:
         entry = copy.deepcopy(request)
         entry['complete'] = True
         for device in entry['devices']:
             device['idle_by_cause'] = {'unknown': device['idle_ns']}
+        for gap in entry['gaps']:
+            gap['cause'] = (
+                'before_first' if gap['before'] is None else 'after_last' if gap['after'] is None else 'unknown'
+            )
         document['gaps'] += entry.pop('gaps')
         if entry['shared_wall_ns']:
             entry['stages'].append({'name': 'shared', 'wall_share_ns': entry['shared_wall_ns'], 'device': None})
         document['requests'].append(entry)
-    document['gaps_total'] = {'count': len(document['gaps']),
-                              'duration_ns': sum(gap['duration_ns'] for gap in document['gaps'])}
+    document['gaps_total'] = {
+        'count': len(document['gaps']),
+        'duration_ns': sum(gap['duration_ns'] for gap in document['gaps']),
+    }
     return document
 
 
 def perturbations():
     """(name, function that spoils a report)."""
+
     def in_row(change):
         def spoil(report):
             row = next(row for row in report['requests'][1]['stages'] if row['name'] == 'encode')
             change(row)
+
         return spoil
 
     def request(change):
@@ -89,6 +114,14 @@ def perturbations():
         ('memset missing', in_row(lambda r: add(r['memsets'], 'count', 1))),
         ('gap lost', lambda report: report['gaps'].pop(0)),
         ('gap has the wrong neighbour', lambda report: report['gaps'][1].update(before='decode')),
+        ('edge of a request blamed on the host', lambda report: report['gaps'][0].update(cause='host_late.own_code')),
+        ('a gap in the middle called an edge', lambda report: report['gaps'][1].update(cause='after_last')),
+        (
+            'waiting for an event that nobody waited for',
+            request(
+                lambda r: r['devices'][0].update(idle_by_cause={'dependency.event_wait': r['devices'][0]['idle_ns']})
+            ),
+        ),
         ('gap total wrong', lambda report: add(report['gaps_total'], 'duration_ns', -1)),
         ('load copy lost', lambda report: report['outside'].update(before_first=[])),
         ('not headed simulated', lambda report: report.update(simulated=False)),
@@ -112,6 +145,19 @@ class CanFail(unittest.TestCase):
                 report = report_from(example())
                 spoil(report)
                 self.assertNotEqual(compare.compare_report(report, example()).violations, [], name)
+
+    def test_only_host_times_are_worth_a_second_run(self):
+        spoiled = dict(perturbations())
+        for name, expected in (
+            ('host time 300 us off', True),
+            ('begin 300 us late', True),
+            ('launch counted twice', False),
+            ('device self 100 us off', False),
+            ('row lost', False),
+        ):
+            report = report_from(example())
+            spoiled[name](report)
+            self.assertEqual(compare.compare_report(report, example()).only_host, expected, name)
 
     def test_empty_truth_is_no_agreement(self):
         empty = {'requests': [], 'outside': {}}

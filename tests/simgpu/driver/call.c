@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "capture.h"
 #include "clock.h"
 #include "device.h"
 #include "driver_gen.h"
@@ -48,10 +49,11 @@ static CUresult check_need(struct sim_thread *self, enum sim_need need)
     if (atomic_load_explicit(&state, memory_order_acquire) != READY) {
         return CUDA_ERROR_NOT_INITIALIZED;
     }
-    if (need == SIM_NEED_CTX) {
+    if (need == SIM_NEED_CTX || need == SIM_NEED_CALM) {
         struct sim_context *context = sim_context_current();
+        CUresult result = context == NULL ? CUDA_ERROR_INVALID_CONTEXT : sim_context_error(context);
 
-        return context == NULL ? CUDA_ERROR_INVALID_CONTEXT : sim_context_error(context);
+        return result == CUDA_SUCCESS && need == SIM_NEED_CALM ? sim_capture_allows_unsafe(self) : result;
     }
     return CUDA_SUCCESS;
 }

@@ -13,7 +13,7 @@
 #include "cuda_min.h"
 #include "tracer.h"
 
-enum sim_need { SIM_NEED_ANY, SIM_NEED_INIT, SIM_NEED_CTX };
+enum sim_need { SIM_NEED_ANY, SIM_NEED_INIT, SIM_NEED_CTX, SIM_NEED_CALM };
 enum { SIM_CONTEXT_DEPTH = 16 };
 
 struct sim_context;
@@ -25,7 +25,7 @@ struct sim_thread {
     uint64_t call_start_ns;
     unsigned stack_size;
     struct sim_context *stack[SIM_CONTEXT_DEPTH]; /* contexts; the last is current; NULL entries are legal */
-    unsigned capture_mode;
+    unsigned capture_mode; /* of cuThreadExchangeStreamCaptureMode */
 };
 
 struct sim_call {

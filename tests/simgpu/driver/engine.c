@@ -208,6 +208,36 @@ static void place(struct sim_op *op)
     }
 }
 
+/* The time from the first start to the last end of a graph's work on devices, told when all of it is known. */
+static void note_run_locked(struct sim_op *op, const struct simgpu_tracer *observer)
+{
+    struct simgpu_graph *whole = &op->run->whole;
+    const struct simgpu_op *record = &op->record;
+
+    if (op->kind == SIM_OP_MARKER) {
+        if (op->last_of_run) {
+            if (whole->as_whole && whole->end_ns > 0 && observer != NULL && observer->graph != NULL) {
+                observer->graph(whole);
+            }
+            free(op->run);
+        }
+        return;
+    }
+    if (op->kind == SIM_OP_HOST_FUNC) {
+        return;
+    }
+    if (whole->end_ns == 0 || record->start_ns < whole->start_ns) {
+        whole->start_ns = record->start_ns;
+        whole->device = record->device;
+        whole->context = record->context;
+    }
+    if (record->end_ns > whole->end_ns) {
+        whole->end_ns = record->end_ns;
+        whole->end_device = record->device;
+        whole->end_context = record->context;
+    }
+}
+
 /* The times of `op` are final: tells the truth file, the observer, the queue's bound and the effects. */
 static void publish_locked(struct sim_op *op)
 {
@@ -222,6 +252,9 @@ static void publish_locked(struct sim_op *op)
         if (observer != NULL && observer->op != NULL) {
             observer->op(&op->record);
         }
+    }
+    if (op->run != NULL) {
+        note_run_locked(op, observer);
     }
     if (op->effect != NULL) {
         op->references++;
@@ -288,10 +321,6 @@ static void take_queue_place_locked(struct sim_op *op)
 {
     struct sim_stream *stream = op->stream;
 
-    if (op->kind == SIM_OP_MARKER) {
-        op->ring_slot = stream->ring_size; /* markers take none: the last element is a spare one */
-        return;
-    }
     for (;;) {
         uint64_t end_ns = stream->ring[stream->ring_next];
 
@@ -310,14 +339,9 @@ static void take_queue_place_locked(struct sim_op *op)
     stream->ring_next = (stream->ring_next + 1) % stream->ring_size;
 }
 
-void sim_enqueue(struct sim_op *op, struct sim_event *event)
+/* From here on the device knows of it. */
+static void set_times(struct sim_op *op, uint64_t now_ns)
 {
-    uint64_t now_ns;
-    bool many;
-
-    pthread_mutex_lock(&sim_engine_lock);
-    take_queue_place_locked(op);
-    now_ns = sim_now_ns();
     op->order = next_order++;
     if (op->queued_ns == 0) {
         op->queued_ns = now_ns;
@@ -328,16 +352,20 @@ void sim_enqueue(struct sim_op *op, struct sim_event *event)
         op->ready_ns = now_ns + SIM_LATENCY_NS;
         op->ready_why = op->ready_why == SIM_STAGING ? SIM_STAGING : SIM_LAUNCH_LATENCY;
     }
-    depend_on_streams_locked(op);
-    if (event != NULL) {
-        depend_locked(op, event->op, SIM_EVENT_WAIT);
-    }
+}
+
+static void become_tail_locked(struct sim_op *op)
+{
     sim_op_release_locked(op->stream->tail);
     op->stream->tail = op;
     op->references++;
-    if (op->waiting == 0) {
-        resolve_locked(op);
-    }
+}
+
+/* What every enqueueing ends with; gives the lock back. */
+static void finish_enqueueing(uint64_t now_ns)
+{
+    bool many;
+
     if (sim_truth_on()) {
         for (uint32_t device = 0; device < sim_model.devices; device++) {
             sim_timeline_account(&timelines[device], device, now_ns);
@@ -348,6 +376,102 @@ void sim_enqueue(struct sim_op *op, struct sim_event *event)
     if (many) {
         sim_effects_apply(sim_now_ns(), false);
     }
+}
+
+void sim_enqueue(struct sim_op *op, struct sim_event *event)
+{
+    uint64_t now_ns;
+
+    pthread_mutex_lock(&sim_engine_lock);
+    op->ring_slot = op->stream->ring_size; /* markers take no place: the last element is a spare one */
+    if (op->kind != SIM_OP_MARKER) {
+        take_queue_place_locked(op);
+    }
+    now_ns = sim_now_ns();
+    set_times(op, now_ns);
+    depend_on_streams_locked(op);
+    if (event != NULL) {
+        depend_locked(op, event->op, SIM_EVENT_WAIT);
+    }
+    become_tail_locked(op);
+    if (op->waiting == 0) {
+        resolve_locked(op);
+    }
+    finish_enqueueing(now_ns);
+}
+
+static void enqueue_item_locked(const struct sim_batch_item *items, size_t number, struct sim_op *gate,
+                                uint64_t now_ns)
+{
+    const struct sim_batch_item *item = &items[number];
+    struct sim_op *op = item->op, *replaced;
+
+    op->ring_slot = op->stream->ring_size; /* the launch as a whole takes the place */
+    set_times(op, now_ns);
+    for (unsigned i = 0; i < item->before_count; i++) {
+        depend_locked(op, items[item->before[i]].op, SIM_OTHER_STREAM);
+    }
+    if (item->before_count == 0) {
+        depend_locked(op, gate, SIM_SAME_STREAM);
+    }
+    if (item->waits_for != NULL) {
+        depend_locked(op, item->waits_for->op, SIM_EVENT_WAIT);
+    }
+    if (op->waiting == 0) {
+        resolve_locked(op);
+    }
+    if (item->records != NULL) {
+        replaced = item->records->op;
+        item->records->op = op;
+        op->references++;
+        sim_op_release_locked(replaced);
+    }
+}
+
+struct sim_op *sim_enqueue_batch(struct sim_stream *stream, const struct sim_batch_item *items, size_t count,
+                                 struct sim_op **last, struct sim_run *run)
+{
+    struct sim_op *gate = sim_op_create(SIM_OP_MARKER, stream), *done = sim_op_create(SIM_OP_MARKER, stream);
+    uint64_t now_ns;
+
+    if (gate == NULL || done == NULL) {
+        return NULL;
+    }
+    done->run = run;
+    done->last_of_run = true;
+    pthread_mutex_lock(&sim_engine_lock);
+    gate->ring_slot = stream->ring_size;
+    take_queue_place_locked(done);
+    now_ns = sim_now_ns();
+    set_times(gate, now_ns);
+    depend_on_streams_locked(gate);
+    depend_locked(gate, *last, SIM_OTHER_STREAM);
+    if (gate->waiting == 0) {
+        resolve_locked(gate);
+    }
+    for (size_t i = 0; i < count; i++) {
+        enqueue_item_locked(items, i, gate, now_ns);
+    }
+    set_times(done, now_ns);
+    depend_locked(done, gate, SIM_SAME_STREAM);
+    for (size_t i = 0; i < count; i++) {
+        if (!items[i].has_after) {
+            depend_locked(done, items[i].op, SIM_SAME_STREAM);
+        }
+    }
+    become_tail_locked(done);
+    if (done->waiting == 0) {
+        resolve_locked(done);
+    }
+    for (size_t i = 0; i < count; i++) {
+        sim_op_release_locked(items[i].op); /* after the last dependency on it was noted */
+    }
+    sim_op_release_locked(gate);
+    sim_op_release_locked(*last);
+    *last = done;
+    done->references++;
+    finish_enqueueing(now_ns);
+    return done;
 }
 
 /* ---- the process ---------------------------------------------------------------------------------------------- */

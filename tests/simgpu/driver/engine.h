@@ -59,6 +59,9 @@ struct sim_fill {
 struct sim_kernel_run {
     void (*fn)(void *const *params, const unsigned grid[3], const unsigned block[3]);
     void **params; /* owned: pointers, then the bytes that they point to */
+    size_t params_bytes;
+    unsigned param_count;
+    struct sim_function *function;
 };
 
 struct sim_host_run {
@@ -68,7 +71,13 @@ struct sim_host_run {
     void *user_data;
 };
 
+/* One launch of a graph: its nodes add their times, the last marker reports them. Guarded by the engine's lock. */
+struct sim_run {
+    struct simgpu_graph whole;
+};
+
 struct sim_op;
+struct sim_function;
 
 struct sim_edge {
     struct sim_op *op;
@@ -80,6 +89,7 @@ struct sim_op {
     unsigned references;
     enum sim_op_kind kind;
     bool resolved;
+    bool last_of_run; /* the marker that ends the launch of a graph */
     bool host_sees_effect; /* the effect must not come before the simulated end */
     struct sim_stream *stream;
     struct simgpu_op record;
@@ -94,6 +104,7 @@ struct sim_op {
     unsigned waiting; /* dependencies whose end is unknown */
     struct sim_edge *dependents;
     unsigned dependent_count, dependent_capacity;
+    struct sim_run *run; /* the launch that it belongs to, or NULL; the last marker of the launch frees it */
     void (*effect)(struct sim_op *op);
     union {
         struct sim_copy copy;
@@ -114,6 +125,22 @@ void sim_op_release_locked(struct sim_op *op);
 /* Puts it at the end of its stream. Blocks while the stream's queue is full. `event`: waits for its last record
  * too (may be NULL). */
 void sim_enqueue(struct sim_op *op, struct sim_event *event);
+
+/* Operations that become known to the device at once: one launch of a graph. Each starts after those of `before`,
+ * numbers of earlier ones; without any, when the launch may begin. */
+struct sim_batch_item {
+    struct sim_op *op;
+    const unsigned *before;
+    unsigned before_count;
+    bool has_after;              /* others depend on it */
+    struct sim_event *waits_for; /* its last record, or NULL */
+    struct sim_event *records;   /* is recorded by it, or NULL */
+};
+
+/* One entry of the queue of `stream`: starts after what is there, and after *last (of the same executable graph);
+ * takes over the operations' references, and `run`. Returns its last marker, with a reference; NULL: no memory. */
+struct sim_op *sim_enqueue_batch(struct sim_stream *stream, const struct sim_batch_item *items, size_t count,
+                                 struct sim_op **last, struct sim_run *run);
 /* Waits until it has ended and its effect, with all earlier ones, is in memory. */
 void sim_wait_op(struct sim_op *op);
 /* The same for the moment `early_ns` before its end. */

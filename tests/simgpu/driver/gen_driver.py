@@ -13,8 +13,8 @@ import json
 import re
 import sys
 
-ADDITIONAL_EXPORTS = ("simgpu_tracer_set", "simgpu_fault")
-LINE = re.compile(r"^(any|init|ctx)\s+(cu\w+)\((.*)\)((?:\s+\+\w+)*)\s*(?:=\s*(.+))?$")
+ADDITIONAL_EXPORTS = ("simgpu_tracer_set", "simgpu_fault", "simgpu_graph_id")
+LINE = re.compile(r"^(any|init|ctx|calm)\s+(cu\w+)\((.*)\)((?:\s+\+\w+)*)\s*(?:=\s*(.+))?$")
 
 
 class Function:

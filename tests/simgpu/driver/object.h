@@ -19,7 +19,10 @@ enum sim_object_type {
     SIM_EVENT,
     SIM_MODULE, /* also libraries */
     SIM_FUNCTION, /* also kernels of libraries */
-    SIM_POOL
+    SIM_POOL,
+    SIM_GRAPH,
+    SIM_NODE, /* of a graph */
+    SIM_EXEC  /* an executable graph */
 };
 
 struct sim_object {

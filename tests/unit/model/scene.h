@@ -68,6 +68,7 @@ struct scene {
     size_t op_count;
     const char *kernel_rule_pattern, *kernel_rule_name; /* one rule, or NULL */
     const char *rounds;                                 /* recorded setting, or NULL */
+    bool is_cut;     /* the trace just ends: the process was killed */
     bool lose_calls; /* CALL rows are lost, DRIVER_API rows are not */
 };
 
