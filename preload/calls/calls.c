@@ -67,6 +67,12 @@
 #define COPY_RT3D .decoder = DECODE_COPY_RT3D,
 #define COPY_RT3D_PEER .decoder = DECODE_COPY_RT3D_PEER,
 #define COPY_BATCH .decoder = DECODE_COPY_BATCH,
+#define COPY_3D_BATCH .decoder = DECODE_COPY_3D_BATCH,
+#define COPY_2D_32 .decoder = DECODE_COPY_2D_32,
+#define COPY_3D_32 .decoder = DECODE_COPY_3D_32,
+#define LAUNCH_MULTI .decoder = DECODE_LAUNCH_MULTI,
+#define LAUNCH_RT_MULTI .decoder = DECODE_LAUNCH_RT_MULTI,
+#define UNTIL(major) .until = major,
 
 #define ST_CALL(layer_name, export, since_version, class_name, ...) \
     {.name = #export, .since = since_version, .layer = ST_LAYER_##layer_name, .class_id = ST_CLASS_##class_name, \
@@ -122,9 +128,26 @@ int st_call_find(const char *name)
             return -1;
         }
         if (strcmp(st_calls[row - 1].name, name) == 0) {
-            return row - 1;
+            return row - 1; /* rows are put in by number: the first of its name */
         }
     }
+}
+
+int st_call_find_for(const char *name, int major)
+{
+    int row = st_call_find(name), newest = row;
+    if (row < 0 || st_calls[row].until == 0) {
+        return row;
+    }
+    for (int other = row; other < st_call_count; other++) {
+        if (strcmp(st_calls[other].name, name) == 0) {
+            newest = other;
+            if (major > 0 && major <= st_calls[other].until) {
+                break;
+            }
+        }
+    }
+    return newest;
 }
 
 /* Is `export` the base name itself or one of its numbered variants, without a stream suffix? */

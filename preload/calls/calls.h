@@ -39,7 +39,8 @@ struct st_call_row {
     /* what makes a row more than four places; st_call_decode() looks at these bytes as one word */
     _Alignas(8) uint8_t decoder;
     uint8_t unit, c2, c3, kind, per_thread;
-    uint8_t reserved[2];
+    uint8_t until; /* last major version of providers that it holds for; 0 = all later ones */
+    uint8_t reserved;
 };
 
 #define ST_CALL_STACK_WORDS 16
@@ -47,7 +48,7 @@ struct st_call_row {
 #define ST_CALL_FRAME_RETURN 9 /* index of the return address in a frame */
 #define ST_CALL_FRAME_STACK 10 /* … of word 6 */
 
-_Static_assert(offsetof(struct st_call_row, reserved) + 2 - offsetof(struct st_call_row, decoder) == 8, "one word");
+_Static_assert(offsetof(struct st_call_row, reserved) + 1 - offsetof(struct st_call_row, decoder) == 8, "one word");
 
 /* An argument place: what to do with the word (high bits) and its index in the frame; 0 = not told. */
 enum {
@@ -76,8 +77,11 @@ static inline uint64_t st_call_place(uint8_t place, const uint64_t *frame, bool 
 extern const struct st_call_row st_calls[]; /* CALLDEF.call is the index */
 extern const uint16_t st_call_count;
 
-/* Row of an exported name, or -1. Any thread, no allocation. */
+/* Row of an exported name, or -1; of several the oldest. Any thread, no allocation. */
 int st_call_find(const char *name);
+
+/* The row that holds for a provider of this major version; 0 = not known, taken for the newest. */
+int st_call_find_for(const char *name, int major);
 
 /* What the driver hands out for the base name `symbol` asked with `version` (1000 major + 10 minor) and
  * the flags of cuGetProcAddress: row, or -1 where the table can not be certain (unknown, or newer than it). */

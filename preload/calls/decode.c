@@ -44,6 +44,22 @@ static uint32_t decode_copy_3d(const struct copy_3d *copy, struct st_call_note *
     return direction_of_memory(copy->source_type, copy->target_type);
 }
 
+static uint32_t decode_copy_2d_32(const struct copy_2d_32 *copy, struct st_call_note *note)
+{
+    note->a = end_of_copy(copy->target_type, copy->target_host, copy->target_device, copy->target_array);
+    note->b = end_of_copy(copy->source_type, copy->source_host, copy->source_device, copy->source_array);
+    note->c = (uint64_t)copy->width_bytes * copy->height;
+    return direction_of_memory(copy->source_type, copy->target_type);
+}
+
+static uint32_t decode_copy_3d_32(const struct copy_3d_32 *copy, struct st_call_note *note)
+{
+    note->a = end_of_copy(copy->target_type, copy->target_host, copy->target_device, copy->target_array);
+    note->b = end_of_copy(copy->source_type, copy->source_host, copy->source_device, copy->source_array);
+    note->c = (uint64_t)copy->width_bytes * copy->height * copy->depth;
+    return direction_of_memory(copy->source_type, copy->target_type);
+}
+
 /* With an array the width counts elements of unknown size: then `c` is a lower bound (the driver call
  * inside has the bytes). */
 static uint32_t decode_copy_rt3d(const struct copy_rt3d *copy, struct st_call_note *note)
@@ -78,6 +94,28 @@ static void decode_batch(uint64_t count, bool ok, struct st_call_note *note)
     }
 }
 
+/* a, b: of the first copy; c: of all, as decode_copy_rt3d() has it. */
+static void decode_3d_batch(const struct copy_3d_batch *copies, uint64_t count, struct st_call_note *note)
+{
+    note->a = note->b = note->c = 0;
+    if (!copies || !count) {
+        return;
+    }
+    note->a = copies[0].target.address_or_array;
+    note->b = copies[0].source.address_or_array;
+    for (uint64_t i = 0; i < count && i < MAX_BATCH; i++) {
+        note->c += copies[i].extent[0] * copies[i].extent[1] * copies[i].extent[2];
+    }
+}
+
+/* a: the function, b: the stream of the first device's launch. */
+static void decode_launch_multi(uint8_t decoder, const void *list, struct st_call_note *note)
+{
+    note->a = *(const uint64_t *)list;
+    note->b = decoder == DECODE_LAUNCH_MULTI ? ((const struct launch_multi *)list)->stream
+                                             : ((const struct launch_rt_multi *)list)->stream;
+}
+
 static uint32_t decode_structure(const struct st_call_row *row, const uint64_t *frame, bool ok,
                                  struct st_call_note *note)
 {
@@ -90,6 +128,10 @@ static uint32_t decode_structure(const struct st_call_row *row, const uint64_t *
         note->b = ok && structure ? ((const struct launch_config *)structure)->stream : 0;
         return ST_DIR_UNKNOWN;
     }
+    if (row->decoder == DECODE_COPY_3D_BATCH) {
+        decode_3d_batch(ok ? (const struct copy_3d_batch *)note->a : NULL, st_call_place(row->c2, frame, ok), note);
+        return ST_DIR_UNKNOWN;
+    }
     note->a = 0;
     if (!ok || !structure) {
         return ST_DIR_UNKNOWN;
@@ -99,6 +141,14 @@ static uint32_t decode_structure(const struct st_call_row *row, const uint64_t *
         return decode_copy_2d(structure, note);
     case DECODE_COPY_3D:
         return decode_copy_3d(structure, note);
+    case DECODE_COPY_2D_32:
+        return decode_copy_2d_32(structure, note);
+    case DECODE_COPY_3D_32:
+        return decode_copy_3d_32(structure, note);
+    case DECODE_LAUNCH_MULTI:
+    case DECODE_LAUNCH_RT_MULTI:
+        decode_launch_multi(row->decoder, structure, note);
+        return ST_DIR_UNKNOWN;
     case DECODE_COPY_RT3D:
         return decode_copy_rt3d(structure, note);
     default:

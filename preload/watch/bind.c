@@ -33,6 +33,17 @@ static enum st_layer provider_layer(const char *soname)
     return starts_with(soname, "libcudart") && strstr(soname, ".so") ? ST_LAYER_RUNTIME : 0;
 }
 
+/* libcudart.so.11.0 → 11; 0 = the name does not tell. */
+static int provider_major(const char *soname)
+{
+    const char *at = strstr(soname, ".so.");
+    int major = 0;
+    for (at = at ? at + 4 : ""; *at >= '0' && *at <= '9' && major < 1000; at++) {
+        major = 10 * major + (*at - '0');
+    }
+    return major;
+}
+
 /* The record of a provider: the one it had when it was mapped before, or a new one. NULL: no room. */
 static struct provider *add_provider(const struct object *object, const struct st_elf *elf, enum st_layer layer)
 {
@@ -76,7 +87,7 @@ static struct st_watch_target *target_of_symbol(struct object *object, const str
     const char *name = st_elf_name(elf, symbol);
     void *real = (void *)(elf->base + elf->symbols[symbol].st_value);
     if (layer) {
-        int call = st_call_find(name);
+        int call = st_call_find_for(name, provider_major(object->soname));
         if (call < 0 || st_calls[call].layer != layer) {
             return NULL;
         }

@@ -34,13 +34,19 @@ except ImportError:
     jsonschema = None
 
 
+def is_built(name):
+    """For what needs a toolkit: generate_rt, ranges_nvtx3."""
+    return find_program(name) is not None
+
+
+def find_program(name):
+    paths = [os.path.join(folder, name) for folder in (PROGRAMS, DEMO)]
+    return next((path for path in paths if os.access(path, os.X_OK)), None)
+
+
 def program(name):
-    """Path of a test program or of the demo; None where it was not built (generate_rt without nvcc)."""
-    for folder in (PROGRAMS, DEMO):
-        path = os.path.join(folder, name)
-        if os.access(path, os.X_OK):
-            return path
-    return None
+    """Path of a test program or of the demo."""
+    return find_program(name) or sys.exit(f'{name} is not built in {BUILD}')
 
 
 # ---- counting ----------------------------------------------------------------------------------------

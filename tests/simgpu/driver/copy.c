@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "call.h"
+#include "capture.h"
 #include "clock.h"
 #include "context.h"
 #include "driver_gen.h"
@@ -19,6 +20,7 @@
 #include "engine.h"
 #include "memory.h"
 #include "model.h"
+#include "plan.h"
 
 enum { COPY_H2D = 1, COPY_D2H = 2, COPY_D2D = 8, COPY_H2H = 9, COPY_P2P = 10 };
 
@@ -132,9 +134,10 @@ static void copy_on_host(struct sim_stream *stream, const struct request *reques
     sim_effect_copy(&whole);
 }
 
+/* A copy inside host memory is no operation of a device: in a graph it is a marker that copies. */
 static struct sim_op *create_op(struct sim_stream *stream, const struct request *request, uint32_t kind)
 {
-    struct sim_op *op = sim_op_create(SIM_OP_MEMCPY, stream);
+    struct sim_op *op = sim_op_create(kind == COPY_H2H ? SIM_OP_MARKER : SIM_OP_MEMCPY, stream);
     uint64_t bytes = (uint64_t)request->width * request->height * request->depth;
 
     if (op == NULL) {
@@ -150,7 +153,7 @@ static struct sim_op *create_op(struct sim_stream *stream, const struct request 
         op->record.device = request->src.device;
         op->record.peer_device = request->dst.device;
     }
-    op->duration_ns = sim_model_copy_ns(kind, deciding_memory(request), bytes);
+    op->duration_ns = kind == COPY_H2H ? 0 : sim_model_copy_ns(kind, deciding_memory(request), bytes);
     op->effect = sim_effect_copy;
     op->host_sees_effect = request->dst.memory != SIM_MEMORY_DEVICE;
     op->u.copy = geometry(request);
@@ -174,12 +177,21 @@ static bool prepare_staging(struct sim_op *op, bool *blocks, uint64_t *last_chun
     return stage(&op->u.copy);
 }
 
+/* What pageable memory holds is read when the graph runs, not now. */
+static CUresult capture(struct sim_stream *stream, const struct request *request, uint32_t kind)
+{
+    struct sim_op *op = create_op(stream, request, kind);
+
+    return op == NULL ? CUDA_ERROR_OUT_OF_MEMORY : sim_capture_add(stream, CU_GRAPH_NODE_TYPE_MEMCPY, op);
+}
+
 static CUresult copy(struct request *request, bool dst_known, bool src_known)
 {
     struct sim_stream *stream = sim_stream_find(request->stream);
-    bool staged, blocks = false;
+    bool staged, captured, blocks = false;
     uint64_t last_chunk_ns = 0;
     struct sim_op *op;
+    CUresult result;
     uint32_t kind;
 
     if (stream == NULL) {
@@ -192,6 +204,13 @@ static CUresult copy(struct request *request, bool dst_known, bool src_known)
         return CUDA_ERROR_INVALID_VALUE;
     }
     kind = copy_kind(request);
+    result = sim_capture_check(stream, &captured);
+    if (result != CUDA_SUCCESS) {
+        return result;
+    }
+    if (captured) {
+        return request->async ? capture(stream, request, kind) : sim_capture_refuse(stream);
+    }
     if (kind == COPY_H2H) {
         copy_on_host(stream, request);
         return CUDA_SUCCESS;
@@ -310,11 +329,9 @@ static CUresult describe(struct side *side, CUmemorytype type, const void *point
     return CUDA_SUCCESS;
 }
 
-static CUresult copy_3d(const CUDA_MEMCPY3D *c, CUstream stream, bool async)
+static CUresult read_3d(const CUDA_MEMCPY3D *c, struct request *request, bool *dst_known, bool *src_known)
 {
-    struct request request = {.stream = stream, .async = async};
     size_t src_pitch, dst_pitch, src_slice, dst_slice;
-    bool dst_known, src_known;
     CUresult result;
 
     if (c == NULL) {
@@ -327,16 +344,42 @@ static CUresult copy_3d(const CUDA_MEMCPY3D *c, CUstream stream, bool async)
     }
     src_slice = src_pitch * (c->srcHeight != 0 ? c->srcHeight : c->Height);
     dst_slice = dst_pitch * (c->dstHeight != 0 ? c->dstHeight : c->Height);
-    request.width = c->WidthInBytes;
-    request.height = c->Height;
-    request.depth = c->Depth;
-    result = describe(&request.src, c->srcMemoryType, c->srcHost, c->srcDevice, src_pitch, src_slice,
-                      c->srcXInBytes + c->srcY * src_pitch + c->srcZ * src_slice, &src_known);
+    request->width = c->WidthInBytes;
+    request->height = c->Height;
+    request->depth = c->Depth;
+    result = describe(&request->src, c->srcMemoryType, c->srcHost, c->srcDevice, src_pitch, src_slice,
+                      c->srcXInBytes + c->srcY * src_pitch + c->srcZ * src_slice, src_known);
     if (result == CUDA_SUCCESS) {
-        result = describe(&request.dst, c->dstMemoryType, c->dstHost, c->dstDevice, dst_pitch, dst_slice,
-                          c->dstXInBytes + c->dstY * dst_pitch + c->dstZ * dst_slice, &dst_known);
+        result = describe(&request->dst, c->dstMemoryType, c->dstHost, c->dstDevice, dst_pitch, dst_slice,
+                          c->dstXInBytes + c->dstY * dst_pitch + c->dstZ * dst_slice, dst_known);
     }
+    return result;
+}
+
+static CUresult copy_3d(const CUDA_MEMCPY3D *c, CUstream stream, bool async)
+{
+    struct request request = {.stream = stream, .async = async};
+    bool dst_known, src_known;
+    CUresult result = read_3d(c, &request, &dst_known, &src_known);
+
     return result != CUDA_SUCCESS ? result : copy(&request, dst_known, src_known);
+}
+
+CUresult sim_plan_copy(struct sim_context *context, const CUDA_MEMCPY3D *params, struct sim_op **plan)
+{
+    struct request request = {.async = true};
+    bool dst_known, src_known;
+    CUresult result = read_3d(params, &request, &dst_known, &src_known);
+
+    if (result != CUDA_SUCCESS) {
+        return result;
+    }
+    if (request.width == 0 || request.height == 0 || request.depth == 0 ||
+        !locate(&request.dst, &request, dst_known) || !locate(&request.src, &request, src_known)) {
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    *plan = create_op(context->legacy, &request, copy_kind(&request));
+    return *plan == NULL ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS;
 }
 
 static CUresult copy_2d(const CUDA_MEMCPY2D *c, CUstream stream, bool async)

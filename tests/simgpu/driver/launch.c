@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "call.h"
+#include "capture.h"
 #include "clock.h"
 #include "context.h"
 #include "driver_gen.h"
@@ -14,6 +15,7 @@
 #include "faults.h"
 #include "model.h"
 #include "module.h"
+#include "plan.h"
 #include "truth.h"
 
 struct launch {
@@ -97,54 +99,67 @@ static unsigned align_up(unsigned offset, unsigned bytes)
     return (offset + align - 1) & ~(align - 1);
 }
 
-/* One allocation: the pointers, then the bytes. NULL with *result set when the call is wrong. */
-static void **copy_arguments(const struct launch *launch, CUresult *result)
+/* How many bytes each parameter has: the plug-in's word, else the PTX's; NULL: nobody knows. */
+static const unsigned *parameter_sizes(const struct sim_function *function, unsigned *count)
 {
-    const struct simgpu_kernel *host = launch->function->host;
+    *count = function->host != NULL ? function->host->param_count : 0;
+    if (function->host != NULL) {
+        return function->host->param_sizes;
+    }
+    if (function->entry == NULL) {
+        return NULL;
+    }
+    *count = function->entry->param_count;
+    return function->entry->sizes;
+}
+
+/* Fills run->params, one allocation: the pointers, then the bytes. */
+static CUresult copy_arguments(const struct launch *launch, struct sim_kernel_run *run)
+{
     const struct sim_ptx_entry *entry = launch->function->entry;
-    size_t buffer_bytes, total = 0;
+    size_t buffer_bytes, total = SIMGPU_KERNEL_PARAMS_MAX * sizeof(void *);
     const char *buffer = extra_buffer(launch->extra, &buffer_bytes);
-    unsigned offset = 0, in_buffer = 0;
-    void **copied;
+    unsigned offset = 0, in_buffer = 0, count;
+    const unsigned *sizes = parameter_sizes(launch->function, &count);
     char *bytes;
 
-    *result = CUDA_ERROR_INVALID_VALUE;
-    if (!signature_agrees(launch->function) || (host->param_count > 0 && launch->params == NULL && buffer == NULL)) {
-        return NULL;
+    if ((run->fn != NULL && !signature_agrees(launch->function)) ||
+        (count > 0 && launch->params == NULL && buffer == NULL)) {
+        return CUDA_ERROR_INVALID_VALUE;
     }
-    for (unsigned i = 0; i < host->param_count; i++) {
-        total += host->param_sizes[i] + 8;
+    for (unsigned i = 0; i < count; i++) {
+        total += sizes[i] + 8;
     }
-    copied = malloc(SIMGPU_KERNEL_PARAMS_MAX * sizeof(void *) + total);
-    if (copied == NULL) {
-        *result = CUDA_ERROR_OUT_OF_MEMORY;
-        return NULL;
+    run->params = malloc(total);
+    if (run->params == NULL) {
+        return CUDA_ERROR_OUT_OF_MEMORY;
     }
-    bytes = (char *)(copied + SIMGPU_KERNEL_PARAMS_MAX);
-    for (unsigned i = 0; i < host->param_count; i++) {
-        unsigned size = host->param_sizes[i];
+    run->params_bytes = total;
+    run->param_count = count;
+    bytes = (char *)(run->params + SIMGPU_KERNEL_PARAMS_MAX);
+    for (unsigned i = 0; i < count; i++) {
+        unsigned size = sizes[i];
 
         offset = align_up(offset, size);
         in_buffer = entry != NULL ? entry->offsets[i] : align_up(in_buffer, size);
-        copied[i] = bytes + offset;
+        run->params[i] = bytes + offset;
         if (launch->params != NULL) {
-            memcpy(copied[i], launch->params[i], size);
+            memcpy(run->params[i], launch->params[i], size);
         } else if (in_buffer + size <= buffer_bytes) {
-            memcpy(copied[i], buffer + in_buffer, size);
+            memcpy(run->params[i], buffer + in_buffer, size);
         } else {
-            free(copied);
-            return NULL;
+            free(run->params);
+            return CUDA_ERROR_INVALID_VALUE;
         }
         offset += size;
         in_buffer += size;
     }
-    *result = CUDA_SUCCESS;
-    return copied;
+    return CUDA_SUCCESS;
 }
 
 /* ---- launching --------------------------------------------------------------------------------------------------- */
 
-static bool launches_block(void)
+bool sim_launches_block(void)
 {
     static _Atomic int known = -1;
 
@@ -169,33 +184,27 @@ static void spend_host_time(struct sim_function *function)
     }
 }
 
-static CUresult launch_kernel(const struct launch *launch)
+/* The operation that the launch stands for. `keep`: its arguments are copied even if nobody here reads them, since
+ * the program may ask a node of a graph for them. */
+static CUresult make_op(const struct launch *launch, struct sim_stream *stream, bool keep, struct sim_op **made)
 {
     struct sim_function *function = launch->function;
-    struct sim_stream *stream = sim_stream_find(launch->stream);
+    struct sim_kernel_run run = {.function = function};
     CUresult result = CUDA_SUCCESS;
     uint64_t threads = 1;
-    void **arguments = NULL;
     struct sim_op *op;
 
-    if (function == NULL || stream == NULL) {
-        return CUDA_ERROR_INVALID_HANDLE;
-    }
     if (!dimensions_valid(launch) || (launch->params != NULL && launch->extra != NULL)) {
         return CUDA_ERROR_INVALID_VALUE;
     }
-    if (function->host != NULL) {
-        arguments = copy_arguments(launch, &result);
-    }
-    if (result == CUDA_SUCCESS) {
-        result = planned_fault(stream->context);
+    run.fn = function->host != NULL ? function->host->fn : NULL;
+    if (run.fn != NULL || (keep && function->entry != NULL)) {
+        result = copy_arguments(launch, &run);
     }
     op = result == CUDA_SUCCESS ? sim_op_create(SIM_OP_KERNEL, stream) : NULL;
     if (op == NULL) {
-        free(arguments);
         return result != CUDA_SUCCESS ? result : CUDA_ERROR_OUT_OF_MEMORY;
     }
-    spend_host_time(function);
     for (int i = 0; i < 3; i++) {
         threads *= (uint64_t)launch->grid[i] * launch->block[i];
         op->record.grid[i] = launch->grid[i];
@@ -205,12 +214,51 @@ static CUresult launch_kernel(const struct launch *launch)
     op->record.shared_bytes = launch->shared_bytes;
     op->record.is_async = 1;
     op->duration_ns = (uint64_t)(function->cost.fixed_ns + function->cost.per_thread_ns * (double)threads + 0.5);
-    if (function->host != NULL) {
-        op->effect = sim_effect_kernel;
-        op->u.kernel = (struct sim_kernel_run){function->host->fn, arguments};
+    op->effect = run.fn != NULL ? sim_effect_kernel : NULL;
+    op->u.kernel = run;
+    *made = op;
+    return CUDA_SUCCESS;
+}
+
+CUresult sim_plan_kernel(struct sim_context *context, const CUDA_KERNEL_NODE_PARAMS *p, struct sim_op **plan)
+{
+    struct launch launch = {
+        sim_function_check(p->func != NULL ? (const void *)p->func : (const void *)p->kern),
+        {p->gridDimX, p->gridDimY, p->gridDimZ}, {p->blockDimX, p->blockDimY, p->blockDimZ}, p->sharedMemBytes, NULL,
+        p->kernelParams, p->extra,
+    };
+
+    return launch.function == NULL ? CUDA_ERROR_INVALID_HANDLE : make_op(&launch, context->legacy, true, plan);
+}
+
+static CUresult launch_kernel(const struct launch *launch)
+{
+    struct sim_stream *stream = sim_stream_find(launch->stream);
+    bool captured;
+    CUresult result;
+    struct sim_op *op;
+
+    if (launch->function == NULL || stream == NULL) {
+        return CUDA_ERROR_INVALID_HANDLE;
+    }
+    result = sim_capture_check(stream, &captured);
+    if (result == CUDA_SUCCESS) {
+        result = make_op(launch, stream, captured, &op);
+    }
+    if (result != CUDA_SUCCESS) {
+        return result;
+    }
+    spend_host_time(launch->function);
+    if (captured) {
+        return sim_capture_add(stream, CU_GRAPH_NODE_TYPE_KERNEL, op);
+    }
+    result = planned_fault(stream->context);
+    if (result != CUDA_SUCCESS) {
+        sim_plan_release(op);
+        return result;
     }
     sim_enqueue(op, NULL);
-    if (launches_block()) {
+    if (sim_launches_block()) {
         sim_wait_op(op);
     }
     sim_op_release(op);

@@ -20,7 +20,10 @@ static void check(int ok, const char *what, int line)
 static void test_find(void)
 {
     for (int i = 0; i < st_call_count; i++) {
-        CHECK(st_call_find(st_calls[i].name) == i); /* also: no name twice */
+        /* no name twice, but for rows of one provider's major versions, oldest first */
+        int first = st_call_find(st_calls[i].name);
+        CHECK(first == i || (first >= 0 && first < i && st_calls[first].until != 0 &&
+                             (st_calls[i].until == 0 || st_calls[i].until > st_calls[first].until)));
         CHECK((st_calls[i].layer == ST_LAYER_DRIVER) == (strncmp(st_calls[i].name, "cuda", 4) != 0 &&
                                                          strncmp(st_calls[i].name, "__cuda", 6) != 0));
         CHECK((st_calls[i].layer == ST_LAYER_DRIVER) == (st_calls[i].since != 0));
@@ -31,6 +34,21 @@ static void test_find(void)
     CHECK(st_call_find("cuNoSuchThing") < 0);
     CHECK(st_call_find("") < 0);
     CHECK(st_call_find("malloc") < 0);
+}
+
+static void test_majors(void)
+{
+    static const char *const names[] = {"cudaMemcpyBatchAsync", "cudaMemcpyBatchAsync_ptsz", "cudaMemcpy3DBatchAsync",
+                                        "cudaMemcpy3DBatchAsync_ptsz"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        int old = st_call_find(names[i]), new = st_call_find_for(names[i], 13);
+        CHECK(old >= 0 && new > old && strcmp(st_calls[new].name, names[i]) == 0);
+        CHECK(st_call_find_for(names[i], 11) == old && st_call_find_for(names[i], 12) == old);
+        CHECK(st_call_find_for(names[i], 14) == new && st_call_find_for(names[i], 0) == new);
+        CHECK(st_calls[old].words == st_calls[new].words + 1 && st_calls[old].d != st_calls[new].d);
+    }
+    CHECK(st_call_find_for("cudaMalloc", 12) == st_call_find("cudaMalloc"));
+    CHECK(st_call_find_for("cudaNoSuchThing", 12) < 0);
 }
 
 static const char *asked(const char *symbol, int version, uint64_t flags)
@@ -216,6 +234,7 @@ static void test_names(void)
 int main(void)
 {
     test_find();
+    test_majors();
     test_versions();
     test_plain();
     test_structures();

@@ -3,6 +3,7 @@
  * Own declarations against the real headers: the structures that decode.c reads lie where it thinks, and
  * the listed names exist in the toolkit's libraries. Arguments: the stub libcuda, libcudart ("" = not there).
  */
+#define __CUDA_API_VERSION_INTERNAL /* the first versions of structures, too */
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
@@ -29,6 +30,42 @@ SAME(copy_2d, target_device, CUDA_MEMCPY2D, dstDevice);
 SAME(copy_2d, target_array, CUDA_MEMCPY2D, dstArray);
 SAME(copy_2d, width_bytes, CUDA_MEMCPY2D, WidthInBytes);
 SAME(copy_2d, height, CUDA_MEMCPY2D, Height);
+
+SAME(launch_multi, function, CUDA_LAUNCH_PARAMS, function);
+SAME(launch_multi, stream, CUDA_LAUNCH_PARAMS, hStream);
+
+SAME(copy_2d_32, source_type, CUDA_MEMCPY2D_v1, srcMemoryType);
+SAME(copy_2d_32, source_host, CUDA_MEMCPY2D_v1, srcHost);
+SAME(copy_2d_32, source_device, CUDA_MEMCPY2D_v1, srcDevice);
+SAME(copy_2d_32, source_array, CUDA_MEMCPY2D_v1, srcArray);
+SAME(copy_2d_32, target_type, CUDA_MEMCPY2D_v1, dstMemoryType);
+SAME(copy_2d_32, target_host, CUDA_MEMCPY2D_v1, dstHost);
+SAME(copy_2d_32, target_device, CUDA_MEMCPY2D_v1, dstDevice);
+SAME(copy_2d_32, target_array, CUDA_MEMCPY2D_v1, dstArray);
+SAME(copy_2d_32, width_bytes, CUDA_MEMCPY2D_v1, WidthInBytes);
+SAME(copy_2d_32, height, CUDA_MEMCPY2D_v1, Height);
+SAME(copy_3d_32, source_type, CUDA_MEMCPY3D_v1, srcMemoryType);
+SAME(copy_3d_32, source_host, CUDA_MEMCPY3D_v1, srcHost);
+SAME(copy_3d_32, source_device, CUDA_MEMCPY3D_v1, srcDevice);
+SAME(copy_3d_32, source_array, CUDA_MEMCPY3D_v1, srcArray);
+SAME(copy_3d_32, target_type, CUDA_MEMCPY3D_v1, dstMemoryType);
+SAME(copy_3d_32, target_host, CUDA_MEMCPY3D_v1, dstHost);
+SAME(copy_3d_32, target_device, CUDA_MEMCPY3D_v1, dstDevice);
+SAME(copy_3d_32, target_array, CUDA_MEMCPY3D_v1, dstArray);
+SAME(copy_3d_32, width_bytes, CUDA_MEMCPY3D_v1, WidthInBytes);
+SAME(copy_3d_32, height, CUDA_MEMCPY3D_v1, Height);
+SAME(copy_3d_32, depth, CUDA_MEMCPY3D_v1, Depth);
+
+#if CUDA_VERSION >= 12080
+#define SAME_BATCH(theirs)                                          \
+    SAME(copy_3d_batch, source.type, theirs, src.type);             \
+    SAME(copy_3d_batch, source.address_or_array, theirs, src.op);   \
+    SAME(copy_3d_batch, target.address_or_array, theirs, dst.op);   \
+    SAME(copy_3d_batch, extent, theirs, extent);                    \
+    _Static_assert(sizeof(struct copy_3d_batch) == sizeof(theirs), #theirs)
+SAME_BATCH(CUDA_MEMCPY3D_BATCH_OP);
+SAME_BATCH(struct cudaMemcpy3DBatchOp);
+#endif
 
 #define SAME_3D(theirs)                                  \
     SAME(copy_3d, source_type, theirs, srcMemoryType);   \
