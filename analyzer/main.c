@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <langinfo.h>
 #include <locale.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,6 +70,8 @@ static int run_command(const struct st_command *command, int argc, char **argv)
 {
     char name[64];
 
+    /* `stagetap dump | head` ends as other tools do, whatever our parent ignores; `run` leaves that to its target */
+    if (command != &st_command_run) signal(SIGPIPE, SIG_DFL);
     snprintf(name, sizeof(name), "stagetap %s", command->name);
     argv[0] = name;
     return command->run(argc, argv);

@@ -22,7 +22,7 @@ struct parser {
     struct st_map *map;
     struct st_map_error *error;
     const char *begin, *at, *end; /* the whole text and where we are */
-    const char *line_begin;
+    const char *line_begin, *rule_begin;
     const char *origin; /* copied into the arena */
     int line;
 };
@@ -78,6 +78,14 @@ static char *keep(struct parser *p, const char *where, const char *text, size_t 
 static bool is_blank(char c)
 {
     return c == ' ' || c == '\t' || c == '\r';
+}
+
+/* Bytes behind the current one on its line. */
+static size_t line_rest(const struct parser *p)
+{
+    const char *newline = memchr(p->at, '\n', (size_t)(p->end - p->at));
+
+    return (size_t)((newline != NULL ? newline : p->end) - p->at) - 1;
 }
 
 static void skip_blanks(struct parser *p)
@@ -275,6 +283,7 @@ static bool parse_rule(struct parser *p)
     struct st_map_rule rule = {0};
     const char *begin = p->at;
 
+    p->rule_begin = begin;
     if (map->count == map->capacity) return fail(p, begin, "more than %u rules", map->capacity);
     rule.line_number = (uint16_t)(p->line < UINT16_MAX ? p->line : UINT16_MAX);
     rule.column = (uint16_t)(begin - p->line_begin < UINT16_MAX ? begin - p->line_begin + 1 : UINT16_MAX);
@@ -305,7 +314,6 @@ static bool check_characters(struct parser *p)
 
 static bool parse_rules(struct parser *p)
 {
-    if (!check_characters(p)) return false;
     while (p->at < p->end) {
         skip_blanks(p);
         if (p->at >= p->end) break;
@@ -323,6 +331,48 @@ static bool parse_rules(struct parser *p)
     return true;
 }
 
+/* From the begin of a rule with a mistake to its end: the next separator that is not in quotes or a comment. */
+static void skip_rule(struct parser *p, const char *begin)
+{
+    bool quoted = false;
+
+    for (p->at = begin; p->at < p->end && *p->at != '\n' && (quoted || *p->at != ';'); p->at++) {
+        if (*p->at == '\\' && quoted && p->end - p->at > 1 && p->at[1] != '\n') {
+            p->at++;
+        } else if (*p->at == '"') {
+            if (!quoted && memchr(p->at + 1, '"', line_rest(p)) == NULL) { /* never closed: the line is lost */
+                p->at += line_rest(p) + 1;
+                return;
+            }
+            quoted = !quoted;
+        } else if (*p->at == '#' && !quoted && p->at > begin && is_blank(p->at[-1])) {
+            while (p->at + 1 < p->end && p->at[1] != '\n') p->at++;
+        }
+    }
+}
+
+int st_map_check(struct st_map *map, const char *text, size_t length, const char *origin, st_map_mistake_fn each,
+                 void *context)
+{
+    struct st_map_error error = {0};
+    struct parser p = {
+        .map = map, .error = &error, .begin = text, .at = text, .end = text + length, .line_begin = text, .line = 1};
+    int mistakes = 0;
+
+    p.origin = keep(&p, text, origin, strlen(origin));
+    if (p.origin == NULL || !check_characters(&p)) {
+        each(context, &error);
+        return 1;
+    }
+    while (!parse_rules(&p)) {
+        each(context, &error);
+        mistakes++;
+        skip_rule(&p, p.rule_begin);
+        if (map->count == map->capacity) break; /* every later rule would say the same */
+    }
+    return mistakes;
+}
+
 bool st_map_parse(struct st_map *map, const char *text, size_t length, const char *origin,
                   struct st_map_error *ret_error)
 {
@@ -333,7 +383,7 @@ bool st_map_parse(struct st_map *map, const char *text, size_t length, const cha
 
     *ret_error = (struct st_map_error){0};
     p.origin = keep(&p, text, origin, strlen(origin));
-    if (p.origin != NULL && parse_rules(&p)) return true;
+    if (p.origin != NULL && check_characters(&p) && parse_rules(&p)) return true;
     map->count = count;
     map->arena_used = used;
     return false;

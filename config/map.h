@@ -55,6 +55,14 @@ struct st_map_error {
 bool st_map_parse(struct st_map *map, const char *text, size_t length, const char *origin,
                   struct st_map_error *ret_error);
 
+/* Told of one mistake; *error is valid during the call. */
+typedef void (*st_map_mistake_fn)(void *context, const struct st_map_error *error);
+
+/* The same for a check of the whole text: goes on behind each mistake, tells every one of them to `each` and appends
+ * the rules that are right. Returns how many mistakes there are. Any thread. */
+int st_map_check(struct st_map *map, const char *text, size_t length, const char *origin, st_map_mistake_fn each,
+                 void *context);
+
 struct st_map_capture {
     const char *begin;
     size_t length;

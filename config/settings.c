@@ -5,8 +5,8 @@
 #include <string.h>
 
 const struct st_setting st_settings[ST_SETTING_COUNT] = {
-#define ST_SETTING(ID, option_, letter_, KIND, allowed_, default_, help_) \
-    [ST_SET_##ID] = {"STAGETAP_" #ID, option_, letter_, ST_KIND_##KIND, allowed_, default_, help_},
+#define ST_SETTING(ID, option_, letter_, KIND, allowed_, now_, default_, help_) \
+    [ST_SET_##ID] = {"STAGETAP_" #ID, option_, letter_, ST_KIND_##KIND, allowed_, now_, default_, help_},
 #include "settings.def"
 #undef ST_SETTING
 };
@@ -37,6 +37,11 @@ static int place_in_list(const char *list, char separator, const char *word, siz
 int st_list_place(const char *list, char separator, const char *word)
 {
     return place_in_list(list, separator, word, strlen(word));
+}
+
+bool st_setting_works(const struct st_setting *setting, const char *value)
+{
+    return !setting->now || st_list_place(setting->now, '|', value) >= 0;
 }
 
 int st_setting_choice(const struct st_setting *setting, const char *value)
@@ -213,7 +218,7 @@ static bool is_size_in_range(const struct st_setting *setting, const char *value
     if (setting == &st_settings[ST_SET_BUFFER]) {
         return bytes >= 64 << 10 && bytes <= 16 << 20;
     }
-    return bytes > 0;
+    return bytes >= 64 << 10;
 }
 
 bool st_setting_check(const struct st_setting *setting, const char *value)

@@ -24,7 +24,7 @@ enum st_setting_kind {
 };
 
 enum st_setting_id {
-#define ST_SETTING(ID, option, letter, KIND, allowed, default_text, help) ST_SET_##ID,
+#define ST_SETTING(ID, option, letter, KIND, allowed, now, default_text, help) ST_SET_##ID,
 #include "settings.def"
 #undef ST_SETTING
     ST_SETTING_COUNT
@@ -36,6 +36,7 @@ struct st_setting {
     char letter;          /* short option, or 0 */
     enum st_setting_kind kind;
     const char *allowed;  /* what a value may be, for messages */
+    const char *now;      /* those of them that this version can do, as a|b; NULL = all, "" = none */
     const char *default_text;
     const char *help;
 };
@@ -43,6 +44,9 @@ extern const struct st_setting st_settings[ST_SETTING_COUNT];
 
 /* Is the value well-formed? (A map's rules and files are not looked at.) */
 bool st_setting_check(const struct st_setting *setting, const char *value);
+
+/* Can this version do what a well-formed value asks for? */
+bool st_setting_works(const struct st_setting *setting, const char *value);
 
 /* The setting of a variable name, or NULL. */
 const struct st_setting *st_setting_find(const char *variable);

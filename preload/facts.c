@@ -206,6 +206,7 @@ static void add_counters(struct st_buffer *payload)
         {"watch.thrown", stats.thrown},
         {"watch.abandoned", stats.abandoned},
         {"watch.too_deep", stats.too_deep},
+        {"watch.bound_before", stats.bound_before},
     };
     for (size_t i = 0; i < sizeof(COUNTERS) / sizeof(COUNTERS[0]); i++) {
         st_rows_add(&rows, (int64_t[ST_COUNT_C_COUNTER]){(int64_t)COUNTERS[i].value, 0},
@@ -227,12 +228,38 @@ static void add_misses(struct st_buffer *payload)
     st_rows_finish(&rows);
 }
 
+/* What could not be seen as a whole, in words. */
+static void add_unreached(struct st_buffer *payload)
+{
+    struct st_rows keys = {.table = ST_T_KEY};
+    struct st_watch_unreached unreached;
+    struct st_watch_stats stats;
+    char text[512];
+    for (uint32_t n = 0; st_watch_get_unreached(n, &unreached); n++) {
+        snprintf(text, sizeof(text), "%s (%s) is in another link namespace (dlmopen): its calls were not seen%s",
+                 unreached.soname, unreached.path, st_watch_is_audited() ? "" : "; `stagetap run --audit` reaches it");
+        add_key(&keys, ST_KEY_NOTE, "out of reach", text);
+    }
+    st_watch_get_stats(&stats);
+    if (stats.bound_before) {
+        snprintf(text, sizeof(text),
+                 "%llu object%s (first: %s) came in one dlopen with the CUDA library that they use: what their "
+                 "constructors called was not seen; `stagetap run --audit` sees it",
+                 (unsigned long long)stats.bound_before, stats.bound_before == 1 ? "" : "s",
+                 st_watch_first_bound_before());
+        add_key(&keys, ST_KEY_NOTE, "out of reach", text);
+    }
+    st_table_encode(&keys, payload);
+    st_rows_finish(&keys);
+}
+
 void st_facts_add_state(struct st_buffer *payload, bool is_final)
 {
     add_row_names(payload);
     add_counters(payload);
     add_providers(payload);
     add_misses(payload);
+    add_unreached(payload);
     struct st_rows device = {.table = ST_T_KEY};
     st_device_facts(&device);
     st_table_encode(&device, payload);

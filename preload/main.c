@@ -43,5 +43,6 @@ __attribute__((section(".init_array"), used)) static void (*const constructor)(i
 
 __attribute__((destructor)) static void end(void)
 {
+    st_session_tell_unreached();
     st_session_finish();
 }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "preload/trace/ring.h"
+#include "preload/watch/watch.h"
 
 enum { MAP_BYTES = 256 << 10, MAX_RULES = 512, ARENA_BYTES = 512 << 10 };
 
@@ -87,17 +88,11 @@ static void collect_values(char **envp)
 /* Well-formed, but for a later version: the trace must not look as if it had been done. */
 static void refuse_later(void)
 {
-    static const struct {
-        enum st_setting_id id;
-        const char *works; /* values that mean what this version does, as a|b */
-    } LATER[] = {{ST_SET_MODE, "trace|off"}, {ST_SET_DEVICE, "auto|cupti|none"}, {ST_SET_GRAPHS, "graph"},
-                 {ST_SET_PY, "auto|off"},    {ST_SET_AUDIT, "0|off"},            {ST_SET_COLLECT, "none"},
-                 {ST_SET_WINDOW, ""}};
-    for (size_t i = 0; i < sizeof(LATER) / sizeof(LATER[0]); i++) {
-        const struct st_setting *setting = &st_settings[LATER[i].id];
-        const char **value = &st_options.values[LATER[i].id];
-        if (*value && st_list_place(LATER[i].works, '|', *value) < 0) {
-            note("%s=%.80s: not in this version; using %s", setting->variable, *value, setting->default_text);
+    for (int i = 0; i < ST_SETTING_COUNT; i++) {
+        const char **value = &st_options.values[i];
+        if (*value && !st_setting_works(&st_settings[i], *value)) {
+            note("%s=%.80s: not in this version; using %s", st_settings[i].variable, *value,
+                 st_settings[i].default_text);
             *value = NULL;
         }
     }
@@ -106,6 +101,20 @@ static void refuse_later(void)
 static int choice_of(enum st_setting_id id)
 {
     return st_options.values[id] ? st_setting_choice(&st_settings[id], st_options.values[id]) : 0;
+}
+
+/* The shim is the loader's to load, before us: all that can be done here is to say that it is missing. */
+static void check_audit(void)
+{
+    static const char *const ON[] = {"1", "on"};
+    const char **value = &st_options.values[ST_SET_AUDIT];
+    for (size_t i = 0; *value && i < sizeof(ON) / sizeof(ON[0]); i++) {
+        if (strcmp(*value, ON[i]) == 0 && !st_watch_is_audited()) {
+            note("%s=%s: LD_AUDIT=…/libstagetap-audit.so is not in force (`stagetap run --audit` sets it; glibc 2.35 "
+                 "or newer); using off", st_settings[ST_SET_AUDIT].variable, *value);
+            *value = NULL;
+        }
+    }
 }
 
 static void read_log_setting(void)
@@ -252,6 +261,7 @@ void st_options_read(char **envp, const char *program)
     }
     collect_values(envp);
     refuse_later();
+    check_audit();
     st_options.mode = (enum st_mode)choice_of(ST_SET_MODE);
     st_options.device = (enum st_device_choice)choice_of(ST_SET_DEVICE);
     st_options.waits_on_full = choice_of(ST_SET_ON_FULL) == 1;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -18,6 +19,7 @@
 #include "preload/record/record.h"
 #include "preload/record/syscall.h"
 #include "preload/watch/watch.h"
+#include "preload/writer/threads.h"
 #include "preload/writer/writer.h"
 
 enum session_state { IDLE, STARTING, RUNNING, FAILED, ENDED };
@@ -166,7 +168,8 @@ static void set_up_rings(uint64_t start_ticks, const struct st_clock_sample *now
     if (strlen(session.sink.path) < sizeof(st_ring_setup.fallback_prefix)) {
         strcpy(st_ring_setup.fallback_prefix, session.sink.path);
     }
-    st_ring_setup.is_shared = true;
+    struct rlimit size;
+    st_ring_setup.largest_file_bytes = getrlimit(RLIMIT_FSIZE, &size) == 0 ? size.rlim_cur : UINT64_MAX;
 }
 
 static bool open_sink(uint64_t start_ticks)
@@ -190,14 +193,14 @@ static bool open_sink(uint64_t start_ticks)
     return true;
 }
 
-static bool start(void)
+/* On the writer's thread: everything that needs files and a stack. */
+static bool prepare(struct st_writer_setup *ret_setup)
 {
     for (int i = 0; i < st_options.note_count; i++) {
         st_log(ST_LOG_WARN, "%s", st_options.notes[i]);
     }
     uint64_t start_ticks = read_start_ticks();
     struct st_clock_sample first, now; /* a first idea of the clock's rate */
-    st_clock_init();
     st_clock_read(NULL, &first);
     make_ids();
     if (!open_sink(start_ticks)) {
@@ -206,10 +209,8 @@ static bool start(void)
     st_clock_read(NULL, &now);
     uint64_t rate = st_clock.is_tsc ? st_clock_rate(&first, &now) : 1000000000;
     set_up_rings(start_ticks, &now, rate);
-    if (st_thread_current) {
-        st_thread_share_ring(st_thread_current);
-    }
-    struct st_writer_setup setup = {
+    st_facts_set_program(session.program);
+    *ret_setup = (struct st_writer_setup){
         .header = {.magic = ST_TRACE_MAGIC,
                    .version_major = ST_TRACE_VERSION_MAJOR,
                    .version_minor = ST_TRACE_VERSION_MINOR,
@@ -223,15 +224,25 @@ static bool start(void)
                    .ticks_per_second = rate},
         .facts = {.add_start = st_facts_add_start, .add_state = st_facts_add_state},
         .flush_ns = st_options.flush_ns,
+        .sink = session.sink,
     };
-    memcpy(setup.header.session, session.id, sizeof(session.id));
-    memcpy(setup.header.run, session.run, sizeof(session.run));
-    st_facts_set_program(session.program);
+    memcpy(ret_setup->header.session, session.id, sizeof(session.id));
+    memcpy(ret_setup->header.run, session.run, sizeof(session.run));
+    return true;
+}
+
+/* On the target's thread, whose stack may be tiny. */
+static bool start(void)
+{
+    st_clock_init();
     st_record_waits = st_options.waits_on_full;
-    if (!st_writer_start(&setup, &session.sink)) {
-        st_log(ST_LOG_WARN, "%s: the trace could not be started; the program runs on", session.sink.path);
-        unlink(session.sink.path);
+    if (!st_writer_start(prepare, START_WAIT_NS)) {
+        st_log(ST_LOG_WARN, "the trace could not be started; the program runs on");
         return false;
+    }
+    st_ring_setup.is_shared = true;
+    if (st_thread_current) {
+        st_thread_share_ring(st_thread_current);
     }
     st_log(ST_LOG_DEBUG, "trace: %s", session.sink.path);
     return true;
@@ -279,6 +290,7 @@ void st_session_on_init(void)
     }
     int saved_errno = errno;
     if (!atomic_flag_test_and_set(&is_registered)) {
+        at_quick_exit(st_session_finish);
         atexit(st_session_finish); /* after the driver's own handlers were registered: runs before them */
     }
     if (st_options.mode == ST_MODE_TRACE || st_options.mode == ST_MODE_DIAGNOSE) {
@@ -287,8 +299,12 @@ void st_session_on_init(void)
             st_device_refuse("STAGETAP_DEVICE=none");
         } else if (st_options.device == ST_DEVICE_CHOICE_EVENT) {
             st_device_refuse("device time by events is not in this version");
+        } else if (st_watch_driver_is_far()) {
+            st_device_refuse("the driver is in a link namespace of its own (dlmopen), where no CUPTI can be loaded");
         } else {
+            st_threads_before();
             st_device_start(st_options.values[ST_SET_CUPTI], getenv("CUDA_HOME"));
+            st_threads_after();
         }
         st_suppress--;
         st_writer_set_device(&st_device_source);
@@ -305,11 +321,25 @@ void st_session_finish(void)
         return;
     }
     st_suppress++;
+    st_watch_scan(); /* the last look at what is out of reach */
     if (!st_writer_finish(FINISH_DEADLINE_NS)) {
         st_log(ST_LOG_WARN, "%s: not closed in order (the device library or the disk did not come back in time)",
                session.sink.path);
     }
     st_suppress--;
+}
+
+void st_session_tell_unreached(void)
+{
+    struct st_watch_unreached unreached;
+    bool is_watching = session.program[0] != '\0'; /* not in a privileged program */
+    if (!is_watching || atomic_load_explicit(&session.state, memory_order_acquire) != IDLE) {
+        return;
+    }
+    st_watch_scan();
+    if (st_watch_get_unreached(0, &unreached)) {
+        st_session_start();
+    }
 }
 
 void st_session_fork_child(void)

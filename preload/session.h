@@ -22,6 +22,9 @@ void st_session_on_init(void);
 /* Close the trace. Called once at exit, by whichever comes first of atexit and our destructor. */
 void st_session_finish(void);
 
+/* At the end: CUDA libraries that were out of reach are reason enough for a trace that says so. */
+void st_session_tell_unreached(void);
+
 /* pthread_atfork child handler: the child starts clean. */
 void st_session_fork_child(void);
 

@@ -24,6 +24,15 @@ static inline struct st_figure st_known(int64_t value)
 
 /* Append one line to the report's notes (once, if it is already there). The text is copied. */
 bool st_answer_note(struct st_answer *answer, const char *text);
+/* The same for a remark about keys of the JSON document, which the screen does not show. */
+bool st_answer_remark(struct st_answer *answer, const char *text);
+
+/* Do the finished rows of one table, in page order, hold together? See rowcheck.c. */
+bool st_rows_fit(const struct st_report_row *rows, size_t count);
+
+/* The groups that the lists cover, one after another: the selected requests, or everything in a trace without any.
+ * *at begins at 0; false: no more. */
+bool st_answer_next_view(const struct st_answer *answer, size_t *at, struct st_request_view *ret_view);
 
 /* Each fills its part of the report; false: out of memory. */
 bool st_answer_facts(struct st_answer *answer);     /* traces, devices, capabilities, manifest, unmatched rules */

@@ -51,8 +51,9 @@ static bool list_lost(struct st_answer *answer, struct st_report_trace *trace)
     size_t own_count = sizeof(own) / sizeof(own[0]);
     trace->lost.items = st_arena_array(answer->arena, ST_LOST_CAUSES + own_count, sizeof(*trace->lost.items));
     for (int cause = 1; trace->lost.items && cause < ST_LOST_CAUSES; cause++) {
-        trace->lost.items[trace->lost.count++] =
-            (struct st_report_count){lost_names[cause], lost_count(model, cause)};
+        int64_t count = lost_count(model, cause);
+        trace->lost.items[trace->lost.count++] = (struct st_report_count){lost_names[cause], count};
+        trace->lost_events += count;
     }
     for (size_t i = 0; trace->lost.items && i < own_count; i++) {
         trace->lost.items[trace->lost.count++] = own[i];
@@ -105,6 +106,10 @@ static bool fill_trace(struct st_answer *answer)
     report->simulated = (model->header.flags & ST_HEADER_SIMULATED) != 0 ||
                         st_model_key(model, ST_KEY_FOUND, "simulated") != NULL; /* found after the header was written */
     report->live = model->is_live;
+    report->device_known_until_ns = (struct st_figure){model->device_known_until_ns,
+                                                       model->has_device_time && !model->summary.has_end &&
+                                                           model->device_known_until_ns > INT64_MIN};
+    report->requests_without_device_time = model->faults.requests_uncovered;
     return trace->not_intercepted && list_lost(answer, trace);
 }
 
@@ -196,18 +201,38 @@ static bool fill_manifest(struct st_answer *answer)
     return true;
 }
 
+/* A span that a rule opened proves that it matched, whatever its count says. */
+static bool has_span(const struct st_model *model, uint32_t rule)
+{
+    for (size_t i = 0; i < model->span_count; i++) {
+        if (model->spans[i].rule == rule) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The counts of the rules are written when the trace is closed: of one that just ends, no rule is accused. */
 static bool fill_unmatched_rules(struct st_answer *answer)
 {
     const struct st_model *model = answer->model;
     struct st_name_list *list = &answer->report->unmatched_rules;
+    bool is_open = !model->summary.has_end, is_silent = false;
     list->items = st_arena_array(answer->arena, model->rule_count, sizeof(*list->items));
     for (size_t i = 0; list->items && i < model->rule_count; i++) {
         const struct st_model_rule *rule = &model->rules[i];
-        if (rule->matched == 0 && !(rule->source == ST_MAP_KERNEL && !model->has_device_time)) {
+        bool is_kernel = rule->source == ST_MAP_KERNEL;
+        if (rule->matched > 0 || (is_kernel ? !model->has_device_time : has_span(model, rule->rule))) {
+            continue;
+        }
+        if (is_open) {
+            is_silent = true;
+        } else {
             list->items[list->count++] = rule->line;
         }
     }
-    return list->items != NULL;
+    return list->items != NULL &&
+           (!is_silent || st_answer_note(answer, "unmatched_rules: not told, as the trace was not closed"));
 }
 
 bool st_answer_facts(struct st_answer *answer)

@@ -165,12 +165,39 @@ static bool others_busy(const struct st_request_view *view, int64_t device, int6
     return false;
 }
 
+/*
+ * Did a spinning wait lose its CPU for about as long as it overran? Then it returned late, that is all:
+ *
+ *   device   [k          ]###########
+ *   wait        (~~~~~~~~~ · · · · ·)     ~ on a CPU (together SYNC.d), · off
+ *
+ * A wait that sleeps tells nothing: it is off the CPU either way.
+ */
+static bool lost_cpu(const struct st_model *model, uint32_t call, int64_t overrun_ns)
+{
+    const struct st_call *wait = &model->calls[call];
+    int64_t length = wait->end_ns - wait->begin_ns;
+    int64_t spun_short_ns = length - overrun_ns - wait->value;
+    return def_of(model, call)->class == ST_CLASS_SYNC && wait->value > UNSEEN_WAIT_NS &&
+           spun_short_ns < UNSEEN_WAIT_NS && spun_short_ns > -UNSEEN_WAIT_NS;
+}
+
+/* A copy's call waits for the copy, and that is the operation whose end began the gap. */
+static bool is_over(const struct st_model *model, uint32_t call, uint32_t before)
+{
+    uint32_t launch = before == ST_NONE ? ST_NONE : model->ops[before].call;
+    return launch != ST_NONE && def_of(model, call)->class == ST_CLASS_COPY &&
+           (launch == call ||
+            ((model->calls[launch].flags & ST_CALL_INNER) && st_model_outer_call(model, launch) == call));
+}
+
 /* The part of a wait that lies in the gap: waking up when short; else the device did something unseen. */
 static enum st_cause cause_of_wait(const struct cutter *cutter, uint32_t call, enum st_cause idle_code)
 {
     const struct st_model *model = cutter->view->model;
     int64_t end = model->calls[call].end_ns < cutter->gap->end_ns ? model->calls[call].end_ns : cutter->gap->end_ns;
-    if (end - cutter->at_ns <= UNSEEN_WAIT_NS) {
+    if (end - cutter->at_ns <= UNSEEN_WAIT_NS || is_over(model, call, cutter->gap->before) ||
+        lost_cpu(model, call, end - cutter->at_ns)) {
         return idle_code;
     }
     return others_busy(cutter->view, cutter->gap->device, cutter->at_ns, end) ? ST_CAUSE_OTHER_CALL

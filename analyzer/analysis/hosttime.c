@@ -9,17 +9,21 @@
  *   sample/step   calls 2; inclusive = both; waiting = the sync; in CUDA = the launches
  *
  * Inclusive time is thread time between a row's outermost begin and end, so it also holds other stages
- * entered inside; calls count in it by the spans around them. Counts of launches and copies follow the
- * path of the row instead: a stage nested in another without "/" is a row of its own.
+ * entered inside: what lies directly in a span is cut into parts, and these are added up for every row around
+ * it. So the parts of a row sum to its inclusive time, and no part is smaller than in a row below. Counts of
+ * launches and copies follow the path of the row instead: a stage nested in another without "/" is a row of
+ * its own.
  */
 #include <stdlib.h>
 
 #include "analyzer/model/vec.h"
 #include "selftime.h"
 
-/* Sums of the calls directly in one span. */
+/* What lies directly in one span, in none inside it. The five parts sum to self_ns. */
 struct span_sums {
-    int64_t in_cuda_ns, waiting_ns, wait_cpu_ns, wait_unmeasured_ns, children_ns, children_cpu_ns, children_no_cpu;
+    int64_t end_ns; /* the span's, at most that of the span around it */
+    int64_t self_ns, own_cpu_ns, off_cpu_ns, unsplit_ns, in_cuda_ns, waiting_ns;
+    int64_t wait_cpu_ns, children_ns, children_cpu_ns, children_no_cpu;
 };
 
 /* ---- counts ---- */
@@ -151,14 +155,13 @@ static uint32_t place_of(const struct st_request_view *view, uint32_t span)
     return low < view->span_count && view->spans[low] == span ? (uint32_t)low : ST_NONE;
 }
 
-static void add_wait(struct span_sums *sums, const struct st_model_calldef *def, const struct st_call *call)
+/* A copy records no CPU time: the thread is taken to be off the CPU while it waits. */
+static void add_wait(struct span_sums *sums, const struct st_model_calldef *def, const struct st_call *call,
+                     int64_t length_ns)
 {
-    int64_t length = call->end_ns - call->begin_ns;
-    sums->waiting_ns += length;
-    if (def->class == ST_CLASS_SYNC) {
-        sums->wait_cpu_ns += call->value < 0 ? 0 : call->value > length ? length : call->value;
-    } else {
-        sums->wait_unmeasured_ns += length;
+    sums->waiting_ns += length_ns;
+    if (def->class == ST_CLASS_SYNC && call->value > 0) {
+        sums->wait_cpu_ns += call->value > length_ns ? length_ns : call->value;
     }
 }
 
@@ -173,36 +176,67 @@ static void sum_calls(const struct st_request_view *view, struct span_sums *sums
         if (place == ST_NONE) {
             continue;
         }
+        int64_t end_ns = call->end_ns < sums[place].end_ns ? call->end_ns : sums[place].end_ns;
+        int64_t length_ns = end_ns > call->begin_ns ? end_ns - call->begin_ns : 0;
         uint32_t outer = (call->flags & ST_CALL_INNER) ? st_model_outer_call(model, view->calls[i]) : ST_NONE;
         if (outer == ST_NONE) {
             if (st_model_call_waits(model, call)) {
-                add_wait(&sums[place], def, call);
+                add_wait(&sums[place], def, call, length_ns);
             } else {
-                sums[place].in_cuda_ns += call->end_ns - call->begin_ns;
+                sums[place].in_cuda_ns += length_ns;
             }
         } else if (st_model_call_waits(model, call) && !st_model_call_waits(model, &model->calls[outer])) {
-            sums[place].in_cuda_ns -= call->end_ns - call->begin_ns;
-            add_wait(&sums[place], def, call);
+            sums[place].in_cuda_ns -= length_ns;
+            add_wait(&sums[place], def, call, length_ns);
         }
     }
 }
 
-/* What a span means for one row that it is an entry of. */
-static void add_inclusive(struct st_row_sums *row, const struct st_span *span, const struct span_sums *direct)
+static bool has_cpu(const struct st_span *span)
 {
-    int64_t length = span->end_ns - span->begin_ns;
-    bool has_cpu = span->begin_cpu_ns > 0 && span->end_cpu_ns >= span->begin_cpu_ns;
-    if (row->row == ST_ROW_UNATTRIBUTED) { /* only what no stage covers */
-        length -= direct->children_ns;
-        has_cpu = has_cpu && direct->children_no_cpu == 0;
+    return span->begin_cpu_ns > 0 && span->end_cpu_ns >= span->begin_cpu_ns;
+}
+
+/* Lengths, and what of each span lies in spans inside it. Spans come in order of begin: parents first. */
+static void sum_spans(const struct st_request_view *view, struct span_sums *sums)
+{
+    for (size_t i = 0; i < view->span_count; i++) {
+        const struct st_span *span = &view->model->spans[view->spans[i]];
+        uint32_t place = span->parent == ST_NONE ? ST_NONE : place_of(view, span->parent);
+        sums[i].end_ns = span->end_ns;
+        if (place != ST_NONE) {
+            struct span_sums *parent = &sums[place];
+            sums[i].end_ns = parent->end_ns < span->end_ns ? parent->end_ns : span->end_ns;
+            sums[i].end_ns = sums[i].end_ns < span->begin_ns ? span->begin_ns : sums[i].end_ns;
+            parent->children_ns += sums[i].end_ns - span->begin_ns;
+            parent->children_cpu_ns += span->end_cpu_ns - span->begin_cpu_ns;
+            parent->children_no_cpu += !has_cpu(span);
+        }
     }
-    row->host_inclusive_ns += length;
-    if (has_cpu) {
-        row->cpu_ns += span->end_cpu_ns - span->begin_cpu_ns -
-                       (row->row == ST_ROW_UNATTRIBUTED ? direct->children_cpu_ns : 0);
-    } else {
-        row->no_cpu_ns += length;
+}
+
+/*
+ * What lies directly in the span, cut into parts that sum to it. CPU time inside calls that do not wait is taken to
+ * be all of their time. Where the CPU clock says that this, or that a wait slept, is not so, own code stays unsplit.
+ */
+static void split(const struct st_span *span, struct span_sums *sums)
+{
+    enum { JITTER_NS = 20000 };
+    int64_t self = sums->end_ns - span->begin_ns - sums->children_ns;
+    sums->self_ns = self > 0 ? self : 0;
+    sums->waiting_ns = sums->waiting_ns < sums->self_ns ? sums->waiting_ns : sums->self_ns;
+    int64_t most = sums->self_ns - sums->waiting_ns;
+    sums->in_cuda_ns = sums->in_cuda_ns < 0 ? 0 : sums->in_cuda_ns < most ? sums->in_cuda_ns : most;
+    int64_t code = most - sums->in_cuda_ns;
+    int64_t tolerated = sums->self_ns / 100 > JITTER_NS ? sums->self_ns / 100 : JITTER_NS;
+    int64_t own = span->end_cpu_ns - span->begin_cpu_ns - sums->children_cpu_ns - sums->wait_cpu_ns - sums->in_cuda_ns;
+    bool fits = own >= -tolerated && own <= code + tolerated;
+    if (!has_cpu(span) || sums->children_no_cpu > 0 || (!fits && code > JITTER_NS)) {
+        sums->unsplit_ns = code;
+        return;
     }
+    sums->own_cpu_ns = own < 0 ? 0 : own < code ? own : code;
+    sums->off_cpu_ns = code - sums->own_cpu_ns;
 }
 
 static bool is_below(const struct st_model *model, uint32_t row, uint32_t above)
@@ -213,10 +247,11 @@ static bool is_below(const struct st_model *model, uint32_t row, uint32_t above)
     return row == above;
 }
 
-/* Is a span around `span` already inside the row `row`? */
+/* Is a span around `span`, of the same group, already inside the row `row`? */
 static bool is_covered(const struct st_model *model, const struct st_span *span, uint32_t row)
 {
-    for (uint32_t up = span->parent; up != ST_NONE; up = model->spans[up].parent) {
+    for (uint32_t up = span->parent; up != ST_NONE && model->spans[up].group == span->group;
+         up = model->spans[up].parent) {
         if (model->spans[up].role != ST_ROLE_REQUEST && is_below(model, model->spans[up].row, row)) {
             return true;
         }
@@ -224,40 +259,31 @@ static bool is_covered(const struct st_model *model, const struct st_span *span,
     return false;
 }
 
-/* The direct calls of a span count in every row that a span around them is in, once. */
-static void spread_calls(const struct st_request_view *view, struct st_rowset *set, uint32_t span_index,
-                         const struct span_sums *direct)
+static void add_parts(struct st_row_sums *row, const struct span_sums *direct)
+{
+    row->host_inclusive_ns += direct->self_ns;
+    row->own_cpu_ns += direct->own_cpu_ns;
+    row->off_cpu_ns += direct->off_cpu_ns;
+    row->unsplit_ns += direct->unsplit_ns;
+    row->in_cuda_ns += direct->in_cuda_ns;
+    row->waiting_ns += direct->waiting_ns;
+}
+
+/* What lies directly in a span counts in every row that a span around it is an entry of, once. */
+static void spread(const struct st_request_view *view, struct st_rowset *set, uint32_t span_index,
+                   const struct span_sums *direct)
 {
     const struct st_model *model = view->model;
     for (uint32_t up = span_index; up != ST_NONE; up = model->spans[up].parent) {
         const struct st_span *span = &model->spans[up];
-        bool is_bare = span->row == ST_ROW_UNATTRIBUTED;
+        bool is_bare = span->row == ST_ROW_UNATTRIBUTED; /* holds only what no stage covers */
         if (span->group != view->group || (is_bare && up != span_index)) {
             continue;
         }
         for (uint32_t r = set->local[span->row]; r != ST_NONE; r = set->sums[r].parent) {
-            if (!is_bare && is_covered(model, span, set->sums[r].row)) {
-                continue; /* a span further out adds it */
+            if (is_bare || !is_covered(model, span, set->sums[r].row)) { /* else a span further out adds it */
+                add_parts(&set->sums[r], direct);
             }
-            set->sums[r].in_cuda_ns += direct->in_cuda_ns;
-            set->sums[r].waiting_ns += direct->waiting_ns;
-            set->sums[r].wait_cpu_ns += direct->wait_cpu_ns;
-            set->sums[r].wait_unmeasured_ns += direct->wait_unmeasured_ns;
-        }
-    }
-}
-
-static void sum_children(const struct st_request_view *view, struct span_sums *sums)
-{
-    for (size_t i = 0; i < view->span_count; i++) {
-        const struct st_span *span = &view->model->spans[view->spans[i]];
-        uint32_t place = span->parent == ST_NONE ? ST_NONE : place_of(view, span->parent);
-        if (place != ST_NONE) {
-            const struct st_span *parent = &view->model->spans[span->parent];
-            int64_t end = span->end_ns < parent->end_ns ? span->end_ns : parent->end_ns;
-            sums[place].children_ns += end > span->begin_ns ? end - span->begin_ns : 0;
-            sums[place].children_cpu_ns += span->end_cpu_ns - span->begin_cpu_ns;
-            sums[place].children_no_cpu += span->begin_cpu_ns == 0 || span->end_cpu_ns < span->begin_cpu_ns;
         }
     }
 }
@@ -273,21 +299,19 @@ bool st_hosttime(const struct st_request_view *view, struct st_rowset *set)
         const struct st_span *span = &model->spans[view->spans[i]];
         st_rowset_add(set, span->row, span->begin_ns);
     }
+    sum_spans(view, sums);
     sum_calls(view, sums);
-    sum_children(view, sums);
     for (size_t i = 0; !set->failed && i < view->span_count; i++) {
         const struct st_span *span = &model->spans[view->spans[i]];
         uint32_t local = set->local[span->row];
         struct st_row_sums *own = &set->sums[local];
         own->calls += span->role != ST_ROLE_REQUEST && span->role != ST_ROLE_OFF && !span->is_nested;
-        own->host_self_ns += span->end_ns - span->begin_ns - sums[i].children_ns;
+        split(span, &sums[i]);
+        own->host_self_ns += sums[i].self_ns;
         for (uint32_t r = local; r != ST_NONE; r = set->sums[r].parent) {
             set->sums[r].is_inferred |= span->is_late || (span->is_open && view->request && view->request->is_complete);
-            if (span->row == ST_ROW_UNATTRIBUTED || !is_covered(model, span, set->sums[r].row)) {
-                add_inclusive(&set->sums[r], span, &sums[i]);
-            }
         }
-        spread_calls(view, set, view->spans[i], &sums[i]);
+        spread(view, set, view->spans[i], &sums[i]);
     }
     bool good = count_calls(view, set);
     for (size_t i = 0; i < model->thread_count; i++) {
@@ -295,6 +319,10 @@ bool st_hosttime(const struct st_request_view *view, struct st_rowset *set)
         if (row != ST_NONE && set->local[row] != ST_NONE) {
             set->sums[set->local[row]].is_foreign = true;
         }
+    }
+    uint32_t bare = set->local[ST_ROW_UNATTRIBUTED];
+    if (bare != ST_NONE && !view->request && set->sums[bare].host_inclusive_ns == 0) {
+        set->sums[bare].is_foreign = true;
     }
     free(sums);
     return good && !set->failed;

@@ -7,9 +7,8 @@
 
 #include "answer.h"
 
-bool st_answer_note(struct st_answer *answer, const char *text)
+static bool append(struct st_answer *answer, struct st_name_list *notes, const char *text)
 {
-    struct st_name_list *notes = &answer->report->notes;
     enum { MOST_NOTES = 64 };
     if (!notes->items) {
         notes->items = st_arena_array(answer->arena, MOST_NOTES, sizeof(*notes->items));
@@ -29,20 +28,31 @@ bool st_answer_note(struct st_answer *answer, const char *text)
     return true;
 }
 
+bool st_answer_note(struct st_answer *answer, const char *text)
+{
+    return append(answer, &answer->report->notes, text);
+}
+
+bool st_answer_remark(struct st_answer *answer, const char *text)
+{
+    return append(answer, &answer->report->remarks, text);
+}
+
 /* Which keys are null and why, and what a reader of the figures must know. */
 static bool add_notes(struct st_answer *answer)
 {
     const struct st_model *model = answer->model;
     const struct st_report *report = answer->report;
-    bool good = st_answer_note(answer, "findings: not derived by this version") &&
-                st_answer_note(answer, "transfers: repeats and round_trips are not told by this version") &&
-                st_answer_note(answer, "gaps: time of the host off the CPU is counted as own code");
+    bool good = st_answer_remark(answer, "findings: not derived by this version") &&
+                st_answer_remark(answer, "transfers: repeats and round_trips are not told by this version") &&
+                st_answer_remark(answer, "gaps: time of the host off the CPU is counted as own code; excluded.* and "
+                                         "dependency.other_stream are not told by this version");
     if (good && !report->traces[0].own_overhead_ns.known) {
-        good = st_answer_note(answer, "own_overhead_ns: not recorded");
+        good = st_answer_remark(answer, "own_overhead_ns: not recorded");
     }
     if (good && !model->has_device_time) {
         const struct st_model_capability *kernel = st_model_capability(model, "kernel");
-        good = st_answer_note(answer, st_arena_format(answer->arena, "device time: not collected%s%s",
+        good = st_answer_remark(answer, st_arena_format(answer->arena, "device time: not collected%s%s",
                                                       kernel && kernel->why[0] ? ": " : "",
                                                       kernel ? kernel->why : ""));
     }
@@ -54,9 +64,17 @@ static bool add_notes(struct st_answer *answer)
         good = st_answer_note(answer, "some launching calls were not recorded: their operations are placed by thread "
                                       "and time");
     }
-    if (good && model->faults.requests_uncovered > 0) {
-        good = st_answer_note(answer, "requests that returned after the last device records count as open: when their "
-                                      "work was done is not in the trace");
+    if (good && model->has_device_time && !model->summary.has_end && model->op_count == 0) {
+        good = st_answer_note(answer, "no device record has reached the trace yet: returned requests that launched "
+                                      "work count as open");
+    }
+    if (good && report->device_known_until_ns.known) {
+        good = st_answer_note(
+            answer, st_arena_format(answer->arena,
+                                    "device time is known for work launched until %.3f s; %lld returned requests "
+                                    "launched some later and count as open: when it was done is not in the trace",
+                                    (double)report->device_known_until_ns.value / 1e9,
+                                    (long long)report->requests_without_device_time));
     }
     if (good && model->faults.launches_without_record > 0 && model->summary.has_end) {
         good = st_answer_note(answer, "launches_without_record: device figures miss the work of these launches");
@@ -65,7 +83,18 @@ static bool add_notes(struct st_answer *answer)
         good = st_answer_note(answer, "steady requests have several shapes: the summary covers the most frequent one");
     }
     if (good && model->request_count == 0) {
-        good = st_answer_note(answer, "no request was recorded: everything is under outside");
+        good = st_answer_remark(answer, model->rule_count > 0
+                                            ? "no request: no `request` rule of the map was met (STAGETAP_MAP, or "
+                                              "stagetap run -m MAP); the lists cover the whole process, rows are under "
+                                              "outside"
+                                            : "no request: no map was in force; name one in STAGETAP_MAP (or stagetap "
+                                              "run -m MAP); the lists cover the whole process, rows are under outside");
+    }
+    for (size_t i = 0; good && i < report->gap_count; i++) {
+        if (strcmp(report->gaps[i].cause, "unseen_work") == 0) {
+            return st_answer_note(answer, "unseen_work: a wait went on though no recorded work ran: the device did "
+                                          "something else, or the wait returned late");
+        }
     }
     return good;
 }
@@ -78,8 +107,8 @@ static bool note_missing_cpu(struct st_answer *answer)
         for (size_t r = 0; r < report->requests[i].stage_count; r++) {
             const struct st_report_row *row = &report->requests[i].stages[r];
             if (row->host_inclusive_ns.known && !row->own_cpu_ns.known) {
-                return st_answer_note(answer, "own_cpu_ns, off_cpu_ns: null where the thread's CPU clock was not read "
-                                              "around the row or inside its waits, or a call did not keep the CPU");
+                return st_answer_remark(answer, "own_cpu_ns, off_cpu_ns: null where the thread's CPU clock was not "
+                                                "read, or says that a call lost the CPU or that a copy's wait kept it");
             }
         }
     }

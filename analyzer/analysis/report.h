@@ -65,6 +65,7 @@ struct st_report_trace {
     bool live;           /* its process still runs */
     int64_t end_ns;      /* last instant seen */
     struct st_count_list lost; /* always every cause; integers, never null */
+    int64_t lost_events;       /* those of them that the recorder could not keep, added up */
     const char *clock_source;  /* "tsc" or "monotonic_raw" */
     struct st_figure clock_residual_ns;
     int64_t monotonic_start_ns;
@@ -174,7 +175,8 @@ struct st_report_request {
 /* ---- lists ---- */
 
 struct st_report_gap {
-    int64_t request, device, start_ns, duration_ns;
+    int64_t request; /* 0 = none: the lists cover the process (JSON null) */
+    int64_t device, start_ns, duration_ns;
     const char *before, *after; /* row, "unattributed", "other"; NULL at the edge */
     const char *cause;
     struct st_report_cause *parts; /* in order of time; sum to duration_ns */
@@ -228,6 +230,9 @@ struct st_report {
     const char *device_time;        /* measured, event, not_collected */
     const char *device_time_source; /* e.g. "CUPTI 13.0"; NULL = none */
     int64_t selected_requests;      /* how many the lists below cover */
+    const char *lists_cover;        /* "requests" (the selected ones), or "process": a trace without requests */
+    struct st_figure device_known_until_ns; /* a trace that just ends: work launched until then has its records */
+    int64_t requests_without_device_time;   /* … and so many returned requests launched some after it */
     int64_t request_total;          /* all of the trace, incomplete ones too */
     const char *selection;          /* "steady", "first", "all", "request 3": what is selected … */
     const char *selection_note;     /* … and why it differs from what was asked; NULL = it does not */
@@ -268,6 +273,7 @@ struct st_report {
     size_t api_error_count;
     struct st_name_list unmatched_rules;
     struct st_name_list notes;
+    struct st_name_list remarks; /* notes about keys of the JSON document: of no use on the screen */
     struct st_name_list not_collected; /* for the screen's last line: "device time (no CUPTI)", "file I/O (off)" */
 
     struct st_arena *arena;       /* owns all of the above … */

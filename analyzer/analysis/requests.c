@@ -12,7 +12,7 @@
 #include "selftime.h"
 #include "stats.h"
 
-enum { UNMEASURED_WAIT_NS = 20000 }; /* waits without a CPU reading up to this, or 1 %, do not matter */
+enum { TOLERATED_UNSPLIT_NS = 20000 }; /* own code without a CPU reading up to this, or 1 %, does not matter */
 
 /* What is reused from group to group. */
 struct workplace {
@@ -61,12 +61,11 @@ static struct st_report_transfer_sum transfer_sum(const struct st_row_transfers 
         st_known(sums->count), st_known(sums->bytes), {sums->busy_ns, has_device_time}};
 }
 
-/* The four parts of host time. CPU time inside calls that do not wait is taken to be all of their time. */
+/* The four parts of host time. A little that is not split does not matter: it counts as on a CPU. */
 static void host_figures(const struct st_row_sums *sums, struct st_report_row *row)
 {
-    int64_t own_code = sums->host_inclusive_ns - sums->in_cuda_ns - sums->waiting_ns;
-    int64_t tolerated = sums->host_inclusive_ns / 100 > UNMEASURED_WAIT_NS ? sums->host_inclusive_ns / 100
-                                                                            : UNMEASURED_WAIT_NS;
+    int64_t share = sums->host_inclusive_ns / 100;
+    int64_t tolerated = share > TOLERATED_UNSPLIT_NS ? share : TOLERATED_UNSPLIT_NS;
     if (sums->is_foreign) {
         return;
     }
@@ -74,12 +73,10 @@ static void host_figures(const struct st_row_sums *sums, struct st_report_row *r
     row->host_self_ns = st_known(sums->host_self_ns);
     row->in_cuda_ns = st_known(sums->in_cuda_ns);
     row->waiting_ns = st_known(sums->waiting_ns);
-    int64_t own = sums->cpu_ns - sums->wait_cpu_ns - sums->in_cuda_ns;
-    bool fits = own >= -tolerated; /* else a thread was taken off the CPU inside such a call */
-    if (sums->no_cpu_ns <= tolerated && sums->wait_unmeasured_ns <= tolerated && own_code >= 0 && fits) {
-        own = own < 0 ? 0 : own > own_code ? own_code : own;
-        row->own_cpu_ns = st_known(own);
-        row->off_cpu_ns = st_known(own_code - own);
+    if (sums->unsplit_ns == 0 ||
+        (sums->unsplit_ns <= tolerated && sums->own_cpu_ns + sums->off_cpu_ns > 0)) {
+        row->own_cpu_ns = st_known(sums->own_cpu_ns + sums->unsplit_ns);
+        row->off_cpu_ns = st_known(sums->off_cpu_ns);
     }
 }
 
@@ -140,7 +137,8 @@ static bool make_rows(struct workplace *work, size_t device_count, int64_t share
     free(order);
     *ret_rows = rows;
     *ret_count = count;
-    return true;
+    return st_rows_fit(rows, count) ||
+           st_answer_note(work->answer, "rows do not add up: a defect of stagetap, please report it with the trace");
 }
 
 /* ---- devices ---- */
@@ -177,11 +175,13 @@ static bool fill_idle(struct workplace *work, size_t first, struct st_report_req
     return device->idle_by_cause != NULL;
 }
 
-/* Gaps are kept only for the selected requests and the asked device; the sums need those of all. */
+/* Gaps are kept only for the selected requests and the asked device; the sums need those of all. request: ST_NONE for
+ * those of a trace without requests. */
 static bool keep_gaps(struct workplace *work, uint32_t request, int64_t device, size_t first)
 {
     const struct st_report_options *options = work->answer->options;
-    if (!work->answer->selected[request] || (options->device >= 0 && options->device != device)) {
+    bool is_selected = request == ST_NONE || work->answer->selected[request];
+    if (!is_selected || (options->device >= 0 && options->device != device)) {
         work->gaps.count = first;
         return true;
     }
@@ -326,8 +326,9 @@ static void fill_gap(const struct st_answer *answer, const struct gap_place *pla
     const struct st_gap *gap = place->gap;
     const struct st_model *model = answer->model;
     struct st_request_view view;
-    st_view_of_group(model, st_group_of_request(place->request), &view);
-    *ret = (struct st_report_gap){.request = model->requests[place->request].id,
+    bool has_request = place->request != ST_NONE;
+    st_view_of_group(model, has_request ? st_group_of_request(place->request) : ST_GROUP_BEFORE_FIRST, &view);
+    *ret = (struct st_report_gap){.request = has_request ? model->requests[place->request].id : 0,
                                   .device = gap->device,
                                   .start_ns = gap->start_ns,
                                   .duration_ns = gap->end_ns - gap->start_ns,
@@ -341,6 +342,22 @@ static void fill_gap(const struct st_answer *answer, const struct gap_place *pla
         ret->drained_call = model->calldefs[model->calls[gap->drained_call].call].name;
         ret->drained_stage = model->rows[st_model_row_of_call(model, gap->drained_call)].name;
     }
+}
+
+/* A trace without requests is one long "before the first request". */
+static bool find_process_gaps(struct workplace *work)
+{
+    struct st_request_view view;
+    int64_t devices[ST_MAX_DEVICES];
+    st_view_of_group(work->answer->model, ST_GROUP_BEFORE_FIRST, &view);
+    size_t count = st_view_devices(&view, devices, ST_MAX_DEVICES);
+    for (size_t i = 0; i < count; i++) {
+        size_t first = work->gaps.count;
+        if (!st_gaps_find(&view, devices[i], &work->gaps) || !keep_gaps(work, ST_NONE, devices[i], first)) {
+            return false;
+        }
+    }
+    return true;
 }
 
 static bool list_gaps(struct workplace *work)
@@ -422,7 +439,7 @@ bool st_answer_requests(struct st_answer *answer)
         }
     }
     report->request_total = (int64_t)model->request_count;
-    good = good &&
+    good = good && (model->request_count > 0 || find_process_gaps(&work)) &&
            group_rows(&work, ST_GROUP_BEFORE_FIRST, &report->before_first, &report->before_first_count, NULL) &&
            group_rows(&work, ST_GROUP_BETWEEN, &report->between, &report->between_count, NULL) &&
            group_rows(&work, ST_GROUP_AFTER_LAST, &report->after_last, &report->after_last_count, NULL) &&

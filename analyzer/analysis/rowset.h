@@ -19,12 +19,10 @@ struct st_row_sums {
     uint32_t parent; /* local number, ST_NONE */
     int64_t first_ns; /* of anything in it or below */
     int64_t calls;
-    int64_t host_inclusive_ns, host_self_ns, in_cuda_ns, waiting_ns;
-    int64_t cpu_ns;             /* thread CPU inside inclusive, waits included */
-    int64_t wait_cpu_ns;        /* … of it inside waits */
-    int64_t wait_unmeasured_ns; /* waits whose CPU time was not recorded */
-    int64_t no_cpu_ns;          /* inclusive time without a CPU reading */
-    bool is_foreign;            /* of threads without a span: no host time */
+    int64_t host_inclusive_ns, host_self_ns;
+    /* the parts of inclusive; unsplit: own code of which the part on a CPU is not known */
+    int64_t own_cpu_ns, off_cpu_ns, unsplit_ns, in_cuda_ns, waiting_ns;
+    bool is_foreign;            /* of threads, or outside requests, without a span: no host time */
     bool is_inferred;           /* an edge is later than the true one */
     int64_t wall_share_ns;
     int64_t launches, launches_self, graph_launches, graph_nodes, captured, failed;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Which requests the lists cover: --request ID|steady|first|all. Asked for nothing, the steady ones; are
- * there none, then what there is, and the report says so.
+ * there none, then what there is, and the report says so. In a trace without requests they cover everything.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -47,11 +47,32 @@ static enum st_status select_id(struct st_answer *answer, const char *text, stru
                    answer->model->request_count);
 }
 
+bool st_answer_next_view(const struct st_answer *answer, size_t *at, struct st_request_view *ret_view)
+{
+    const struct st_model *model = answer->model;
+    if (model->request_count == 0) {
+        if (*at >= ST_GROUP_FIRST_REQUEST) {
+            return false;
+        }
+        st_view_of_group(model, (uint32_t)(*at)++, ret_view);
+        return true;
+    }
+    while (*at < model->request_count) {
+        size_t request = (*at)++;
+        if (answer->selected[request]) {
+            st_view_of_group(model, st_group_of_request((uint32_t)request), ret_view);
+            return true;
+        }
+    }
+    return false;
+}
+
 enum st_status st_answer_select(struct st_answer *answer, struct st_err *err)
 {
     struct st_report *report = answer->report;
     const char *wanted = answer->options->request;
     size_t count;
+    report->lists_cover = answer->model->request_count > 0 ? "requests" : "process";
     if (wanted && strcmp(wanted, "steady") != 0 && strcmp(wanted, "first") != 0 && strcmp(wanted, "all") != 0) {
         return select_id(answer, wanted, err);
     }

@@ -174,13 +174,10 @@ static bool report_waits(struct st_answer *answer, struct collected *found)
 bool st_answer_syncs(struct st_answer *answer)
 {
     struct collected found = {0};
+    struct st_request_view view;
     bool good = true;
-    for (size_t i = 0; good && i < answer->model->request_count; i++) {
-        struct st_request_view view;
-        if (answer->selected[i]) {
-            st_view_of_group(answer->model, st_group_of_request((uint32_t)i), &view);
-            good = collect(&view, &found);
-        }
+    for (size_t at = 0; good && st_answer_next_view(answer, &at, &view);) {
+        good = collect(&view, &found);
     }
     good = good && report_waits(answer, &found);
     free(found.waits);

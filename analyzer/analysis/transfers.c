@@ -203,12 +203,8 @@ bool st_answer_transfers(struct st_answer *answer)
     struct copy *copies = NULL;
     size_t count = 0, capacity = 0;
     bool good = true;
-    for (size_t i = 0; good && i < model->request_count; i++) {
-        struct st_request_view view;
-        if (!answer->selected[i]) {
-            continue;
-        }
-        st_view_of_group(model, st_group_of_request((uint32_t)i), &view);
+    struct st_request_view view;
+    for (size_t at = 0; good && st_answer_next_view(answer, &at, &view);) {
         for (size_t k = 0; good && k < view.op_count; k++) {
             const struct st_op *op = &model->ops[view.ops[k]];
             if (op->kind != ST_OP_COPY) {

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "analyzer/cmd/cmd.h"
 #include "analyzer/reader/find.h"
@@ -23,32 +24,44 @@ struct dump {
     const char *word;
     const char *table; /* only this one; NULL = all */
     bool json;
+    char **call_names; /* by call number, from the CALLDEF rows seen so far; NULL = not seen */
+    size_t call_count;
 };
 
-static bool is_known_table(const char *name)
-{
-#define ST_TABLE(id, NAME)                                                                                             \
-    if (strcmp(name, #NAME) == 0) return true;
+static const char *const table_names[] = {
+#define ST_TABLE(id, NAME) #NAME,
 #define ST_COLUMN(TABLE, id, NAME, TYPE, ENC)
 #define ST_TABLE_END(NAME)
 #include "preload/trace/tables.def"
 #undef ST_TABLE
 #undef ST_COLUMN
 #undef ST_TABLE_END
-    return false;
+};
+#define TABLE_COUNT (sizeof(table_names) / sizeof(table_names[0]))
+
+/* The table of that name, in any case. NULL = none; `known` lists all then. */
+static const char *find_table(const char *name, char known[1024])
+{
+    known[0] = '\0';
+    for (size_t i = 0; i < TABLE_COUNT; i++) {
+        if (strcasecmp(name, table_names[i]) == 0) return table_names[i];
+        snprintf(known + strlen(known), 1024 - strlen(known), " %s", table_names[i]);
+    }
+    return NULL;
 }
 
 static error_t parse_option(int key, char *argument, struct argp_state *state)
 {
     struct dump *dump = state->input;
+    char known[1024];
 
     switch (key) {
     case KEY_JSON:
         dump->json = true;
         return 0;
     case KEY_TABLE:
-        if (!is_known_table(argument)) argp_error(state, "--table=%s: no such table, see FORMAT.md", argument);
-        dump->table = argument;
+        dump->table = find_table(argument, known);
+        if (dump->table == NULL) argp_error(state, "--table=%s: no such table; there are:%s", argument, known);
         return 0;
     case ARGP_KEY_ARG:
         if (dump->word != NULL) argp_error(state, "%s: one argument too many", argument);
@@ -57,6 +70,47 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     default:
         return ARGP_ERR_UNKNOWN;
     }
+}
+
+enum { MOST_CALLS = 1 << 16 }; /* a number beyond comes from a damaged row */
+
+/* Keep the names of the calls, for the rows behind. */
+static bool keep_call_names(struct dump *dump, const struct st_table *table)
+{
+    const int64_t *numbers = table->ints[ST_CALLDEF_C_call];
+    const struct st_text *names = table->texts[ST_CALLDEF_C_name];
+
+    for (uint32_t row = 0; numbers != NULL && names != NULL && row < table->rows; row++) {
+        if (numbers[row] < 0 || numbers[row] >= MOST_CALLS) continue;
+        while (dump->call_count <= (size_t)numbers[row]) {
+            size_t count = dump->call_count * 2 + 256;
+            char **more = realloc(dump->call_names, count * sizeof(*more));
+
+            if (more == NULL) return false;
+            memset(more + dump->call_count, 0, (count - dump->call_count) * sizeof(*more));
+            dump->call_names = more;
+            dump->call_count = count;
+        }
+        free(dump->call_names[numbers[row]]);
+        dump->call_names[numbers[row]] = st_text_printable(names[row].bytes, names[row].length, 0);
+    }
+    return true;
+}
+
+static void free_call_names(struct dump *dump)
+{
+    for (size_t i = 0; i < dump->call_count; i++) free(dump->call_names[i]);
+    free(dump->call_names);
+}
+
+/* The name behind a call number; NULL = the column holds none, or its CALLDEF row was not seen yet. */
+static const char *call_name(const struct dump *dump, const struct st_table *table, int column, uint32_t row)
+{
+    const struct st_table_def *def = table->def;
+
+    if (strcmp(def->columns[column].name, "call") != 0 || strcmp(def->name, "CALLDEF") == 0) return NULL;
+    if (table->ints[column][row] < 0 || (uint64_t)table->ints[column][row] >= dump->call_count) return NULL;
+    return dump->call_names[table->ints[column][row]];
 }
 
 static bool is_text_column(const struct st_table_def *def, int column)
@@ -72,9 +126,10 @@ static void print_text_cell(const struct st_text *text)
     free(printable);
 }
 
-/* "CALL 12 thread=1 call=7 begin_ticks=…": the chunk's sequence, then column by column; "?" is a column that
- * the file does not have. */
-static void print_row(const struct st_chunk_head *head, const struct st_table *table, uint32_t row)
+/* "CALL 12 thread=1 call=7(cuInit) begin_ticks=…": the chunk's sequence, then column by column; "?" is a column
+ * that the file does not have. */
+static void print_row(const struct dump *dump, const struct st_chunk_head *head, const struct st_table *table,
+                      uint32_t row)
 {
     if (head->sequence == UINT32_MAX) {
         printf("%s ring", table->def->name);
@@ -87,7 +142,9 @@ static void print_row(const struct st_chunk_head *head, const struct st_table *t
         if (is_text_column(table->def, column) && table->texts[column] != NULL) {
             print_text_cell(&table->texts[column][row]);
         } else if (!is_text_column(table->def, column) && table->ints[column] != NULL) {
+            const char *name = call_name(dump, table, column, row);
             printf("%" PRId64, table->ints[column][row]);
+            if (name != NULL) printf("(%s)", name);
         } else {
             putchar('?');
         }
@@ -95,7 +152,8 @@ static void print_row(const struct st_chunk_head *head, const struct st_table *t
     putchar('\n');
 }
 
-static void print_row_json(const struct st_chunk_head *head, const struct st_table *table, uint32_t row)
+static void print_row_json(const struct dump *dump, const struct st_chunk_head *head, const struct st_table *table,
+                           uint32_t row)
 {
     struct st_json json;
 
@@ -118,6 +176,9 @@ static void print_row_json(const struct st_chunk_head *head, const struct st_tab
             st_json_text(&json, name, table->texts[column][row].bytes, table->texts[column][row].length);
         } else if (!is_text_column(table->def, column) && table->ints[column] != NULL) {
             st_json_int(&json, name, table->ints[column][row]);
+            if (call_name(dump, table, column, row) != NULL) {
+                st_json_string(&json, "call_name", call_name(dump, table, column, row));
+            }
         } else {
             st_json_null(&json, name);
         }
@@ -127,7 +188,7 @@ static void print_row_json(const struct st_chunk_head *head, const struct st_tab
 
 static enum st_status dump_table(void *context, const struct st_chunk_head *head, const struct st_table *table)
 {
-    const struct dump *dump = context;
+    struct dump *dump = context;
 
     if (ferror(stdout)) return ST_IO; /* nobody reads any more: do not go on through a large file */
     if (table->def == NULL) {
@@ -139,12 +200,13 @@ static enum st_status dump_table(void *context, const struct st_chunk_head *head
         }
         return ST_OK;
     }
+    if (strcmp(table->def->name, "CALLDEF") == 0 && !keep_call_names(dump, table)) return ST_NO_MEMORY;
     if (dump->table != NULL && strcmp(dump->table, table->def->name) != 0) return ST_OK;
     for (uint32_t row = 0; row < table->rows; row++) {
         if (dump->json) {
-            print_row_json(head, table, row);
+            print_row_json(dump, head, table, row);
         } else {
-            print_row(head, table, row);
+            print_row(dump, head, table, row);
         }
     }
     return ST_OK;
@@ -200,7 +262,7 @@ static int run(int argc, char **argv)
 {
     static const struct argp_option argp_options[] = {
         {"json", KEY_JSON, NULL, 0, "one JSON object a line"},
-        {"table", KEY_TABLE, "NAME", 0, "only this table (CALL, KERNEL, CLOCK …)"},
+        {"table", KEY_TABLE, "NAME", 0, "only this table (call, kernel, clock …)"},
         {0}};
     static const struct argp argp = {argp_options, parse_option, "FILE",
                                      "Every row of a trace as it was written, table by table. A cut or damaged file is "
@@ -226,6 +288,7 @@ static int run(int argc, char **argv)
         say_missing(path, st_reader_summary(reader));
     }
     st_reader_close(reader);
+    free_call_names(&dump);
     if (status == ST_OK) return ST_EXIT_OK;
     st_say_err(&err);
     return ST_EXIT_UNREADABLE;

@@ -83,6 +83,10 @@ struct st_found st_found_search(const char *out, const uint8_t run[16], pid_t pi
     name = strrchr(out, '/');
     name = name == NULL ? out : name + 1;
     if (make_pattern(out, *name == '\0' ? DEFAULT_NAME : "", pattern)) search_pattern(pattern, run, pid, &found);
+    /* a folder that is there is used as one, slash or not */
+    if (*name != '\0' && found.count == 0 && make_pattern(out, "/" DEFAULT_NAME, pattern)) {
+        search_pattern(pattern, run, pid, &found);
+    }
     if (*name == '\0') name = DEFAULT_NAME;
     for (size_t i = 0; i < 2 && found.count == 0; i++) {
         if (folders[i] == NULL || folders[i][0] == '\0') continue;

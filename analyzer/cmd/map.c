@@ -72,30 +72,63 @@ static bool print_rules(const struct st_map *map)
     return ok;
 }
 
+static void say_line(const char *line)
+{
+    st_say_error("%s", line);
+}
+
+/* Two rules for the same names: the first one counts, so the second is most likely a slip. */
+static void warn_of_doubles(const struct st_map *map)
+{
+    for (uint32_t i = 1; i < map->count; i++) {
+        const struct st_map_rule *rule = &map->rules[i], *first = map->rules;
+
+        while (first < rule && (first->source != rule->source || strcmp(first->pattern, rule->pattern) != 0)) first++;
+        if (first == rule) continue;
+        st_say_error(
+            "%s: line %u: warning: %s %s stands in %s, line %u already; the first one counts, this one never does",
+            rule->origin, rule->line_number, source_name(rule->source), rule->pattern, first->origin,
+            first->line_number);
+    }
+}
+
+static int check(const char *value)
+{
+    static const int codes[] = {[ST_MAP_RIGHT] = ST_EXIT_OK,
+                                [ST_MAP_MISTAKEN] = ST_EXIT_FOUND,
+                                [ST_MAP_NO_PRESET] = ST_EXIT_USAGE,
+                                [ST_MAP_UNREADABLE] = ST_EXIT_UNREADABLE};
+    struct st_map map;
+    enum st_map_verdict verdict = st_map_load_all(value, &map, say_line);
+    int code = codes[verdict];
+
+    warn_of_doubles(&map);
+    if (verdict == ST_MAP_RIGHT && map.count == 0) {
+        st_say_error("%s: has no rules", value);
+        code = ST_EXIT_FOUND;
+    } else if (verdict == ST_MAP_RIGHT && !print_rules(&map)) {
+        code = ST_EXIT_UNREADABLE;
+    }
+    st_map_load_finish(&map);
+    return code;
+}
+
 static int run(int argc, char **argv)
 {
-    static const struct argp argp = {NULL, parse_option, "check MAP",
-                                     "Check a stage map – rules, a file or presets joined with + – and list its rules."
-                                     "\vExit status: 0 right, 1 a mistake was found."};
+    static const struct argp argp = {
+        NULL, parse_option, "check MAP",
+        "Check a stage map – rules, a file or presets joined with + – and list its rules. Every mistake is told with "
+        "its "
+        "place; two rules for the same pattern are a warning."
+        "\vExit status: 0 right, 1 a mistake was found, 2 no such preset, 3 a file that cannot be read."};
     struct map_options options = {0};
-    struct st_map map;
-    char why[512];
-    int code = ST_EXIT_FOUND;
 
     argp_parse(&argp, argc, argv, 0, NULL, &options);
     if (options.word_count != 2 || strcmp(options.words[0], "check") != 0) {
         st_say_error("map: say stagetap map check MAP");
         return ST_EXIT_USAGE;
     }
-    if (!st_map_load(options.words[1], &map, why, sizeof(why))) {
-        st_say_error("%s", why);
-    } else if (map.count == 0) {
-        st_say_error("%s: has no rules", options.words[1]);
-    } else {
-        code = print_rules(&map) ? ST_EXIT_OK : ST_EXIT_UNREADABLE;
-    }
-    st_map_load_finish(&map);
-    return code;
+    return check(options.words[1]);
 }
 
 const struct st_command st_command_map = {"map", "check MAP", "check a stage map and list its rules", run};

@@ -16,6 +16,12 @@
 bool st_map_load(const char *value, struct st_map *ret, char *why, size_t why_bytes);
 void st_map_load_finish(struct st_map *map);
 
+enum st_map_verdict { ST_MAP_RIGHT, ST_MAP_MISTAKEN, ST_MAP_NO_PRESET, ST_MAP_UNREADABLE };
+
+/* Load for a check: every mistake of every part is told to `say`, one line each, and what is right is in *ret. The
+ * verdict is that of the worst part. Finish either way. */
+enum st_map_verdict st_map_load_all(const char *value, struct st_map *ret, void (*say)(const char *line));
+
 /* Only the verdict. */
 bool st_map_load_check(const char *value, char *why, size_t why_bytes);
 

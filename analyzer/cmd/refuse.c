@@ -9,25 +9,6 @@
 
 #include "analyzer/cmd/map_load.h"
 
-/* The folder that a trace would go to must be there and writable, as far as it does not depend on the target. */
-static bool is_usable_output(const char *value, char why[ST_WHY_BYTES])
-{
-    const char *slash = strrchr(value, '/');
-    char folder[4096];
-    size_t length = slash == NULL ? 0 : (size_t)(slash - value);
-
-    if (length >= sizeof(folder)) {
-        snprintf(why, ST_WHY_BYTES, "the name is too long");
-        return false;
-    }
-    if (slash == NULL || memchr(value, '%', length) != NULL) return true;
-    snprintf(folder, sizeof(folder), "%.*s", length == 0 ? 1 : (int)length, value);
-    if (access(folder, W_OK | X_OK) == 0) return true;
-    snprintf(why, ST_WHY_BYTES, "the folder %.300s: %s; name one that exists and can be written", folder,
-             strerror(errno));
-    return false;
-}
-
 static bool is_readable_file(const char *path, char why[ST_WHY_BYTES])
 {
     if (access(path, R_OK) == 0) return true;
@@ -41,11 +22,14 @@ bool st_value_is_usable(const struct st_setting *setting, const char *value, cha
         snprintf(why, ST_WHY_BYTES, "not allowed; allowed: %s", setting->allowed);
         return false;
     }
+    if (!st_setting_works(setting, value)) {
+        snprintf(why, ST_WHY_BYTES, "not in this version%s%s", setting->now[0] != '\0' ? "; it has: " : "",
+                 setting->now);
+        return false;
+    }
     switch ((enum st_setting_id)(setting - st_settings)) {
     case ST_SET_MAP:
         return st_map_load_check(value, why, ST_WHY_BYTES);
-    case ST_SET_OUT:
-        return is_usable_output(value, why);
     case ST_SET_CUPTI:
         return is_readable_file(value, why);
     default:

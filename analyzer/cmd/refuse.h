@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What `stagetap run` refuses before the target starts: values that are not well-formed (config/settings.h),
- * and, beyond that, maps with mistakes and files or folders that cannot be used. One thread.
+ * What `stagetap run` refuses before the target starts: values that are not well-formed or that this version
+ * cannot do (config/settings.h), and, beyond that, maps with mistakes and files that cannot be read. An output
+ * folder that cannot be written is no mistake of that kind: the library falls back and says where. One thread.
  */
 #ifndef ST_CMD_REFUSE_H
 #define ST_CMD_REFUSE_H

@@ -5,6 +5,7 @@
  */
 #include <argp.h>
 #include <errno.h>
+#include <gnu/libc-version.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +19,7 @@
 #include "analyzer/cmd/refuse.h"
 
 #define LIBRARY "libstagetap.so"
+#define AUDIT_LIBRARY "libstagetap-audit.so" /* beside LIBRARY */
 #define RUN_VARIABLE "STAGETAP_INTERNAL_RUN" /* 32 hex digits: the run that a trace belongs to */
 
 enum { KEY_EXEC = 0x1000, KEY_PRINT_ENV, KEY_SETTING /* + enum st_setting_id */ };
@@ -81,6 +83,20 @@ static const char *argument_name(enum st_setting_kind kind)
     return names[kind];
 }
 
+/* What --help says about it: what may be given, what it is else, and what only later versions can do. */
+static char *make_doc(const struct st_setting *setting)
+{
+    const char *now = setting->now, *only = "";
+    char *doc;
+
+    if (now != NULL) only = now[0] != '\0' ? "; this version has only " : "; not in this version";
+    if (asprintf(&doc, "%s: %s (default %s)%s%s", setting->help, setting->allowed, setting->default_text, only,
+                 now != NULL ? now : "") < 0) {
+        return NULL;
+    }
+    return doc;
+}
+
 /* The options of the settings table, and two of our own. NULL = no memory; they live as long as the program. */
 static const struct argp_option *make_options(void)
 {
@@ -89,11 +105,9 @@ static const struct argp_option *make_options(void)
     if (options == NULL) return NULL;
     for (int i = 0; i < ST_SETTING_COUNT; i++) {
         const struct st_setting *setting = &st_settings[i];
-        char *doc;
+        char *doc = make_doc(setting);
 
-        if (asprintf(&doc, "%s: %s (default %s)", setting->help, setting->allowed, setting->default_text) < 0) {
-            return NULL;
-        }
+        if (doc == NULL) return NULL;
         options[i].name = setting->option;
         options[i].key = setting->letter != 0 ? setting->letter : KEY_SETTING + i;
         options[i].arg = argument_name(setting->kind);
@@ -126,10 +140,11 @@ static bool find_library(char ret[PATH_MAX])
     return false;
 }
 
-/* Put the library in front of what is preloaded already. False: said why. */
-static bool set_preload(const char *library)
+/* Put the library in front of what the loader's variable (a list, parted by one of `separators`) names already.
+ * False: said why. */
+static bool put_in_front(const char *variable, const char *separators, const char *library)
 {
-    const char *old = getenv("LD_PRELOAD");
+    const char *old = getenv(variable);
     size_t length = strlen(library);
     char *value;
     bool ok;
@@ -138,31 +153,70 @@ static bool set_preload(const char *library)
         st_say_error("%s: the loader cannot preload a path with a blank or colon; install stagetap elsewhere", library);
         return false;
     }
-    if (old == NULL || old[0] == '\0') return setenv("LD_PRELOAD", library, 1) == 0;
-    if (strncmp(old, library, length) == 0 && strchr(" :", old[length]) != NULL) return true;
+    if (old == NULL || old[0] == '\0') return setenv(variable, library, 1) == 0;
+    if (strncmp(old, library, length) == 0 && strchr(separators, old[length]) != NULL) return true;
     if (asprintf(&value, "%s:%s", library, old) < 0) return false;
-    ok = setenv("LD_PRELOAD", value, 1) == 0;
+    ok = setenv(variable, value, 1) == 0;
     free(value);
     return ok;
 }
 
-/* export NAME='value', quoted for any POSIX shell. */
+/* Is STAGETAP_AUDIT on, by option or environment? */
+static bool wants_audit(void)
+{
+    const char *value = getenv(st_settings[ST_SET_AUDIT].variable);
+
+    return value != NULL && (strcmp(value, "1") == 0 || strcmp(value, "on") == 0);
+}
+
+/* Let the loader load the shim, too. False: said why. */
+static bool set_audit(const char *library)
+{
+    char shim[PATH_MAX + sizeof(AUDIT_LIBRARY)];
+    const char *slash = strrchr(library, '/');
+    int major = 0, minor = 0;
+
+    if (sscanf(gnu_get_libc_version(), "%d.%d", &major, &minor) == 2 && major == 2 && minor < 35) {
+        st_say_error("--audit needs glibc 2.35 or newer, this is %s", gnu_get_libc_version());
+        return false;
+    }
+    snprintf(shim, sizeof(shim), "%.*s/%s", (int)(slash - library), library, AUDIT_LIBRARY);
+    if (access(shim, R_OK) != 0) {
+        st_say_error("--audit: %s: %s", shim, strerror(errno));
+        return false;
+    }
+    return put_in_front("LD_AUDIT", ":", shim);
+}
+
+/* `text` as a shell reads it: as it is, or in quotes. Caller frees; NULL = no memory. */
+static char *quote_for_shell(const char *text)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=.,:/@%";
+    char *quoted, *end;
+
+    if (text[0] != '\0' && text[strspn(text, plain)] == '\0') return strdup(text);
+    quoted = malloc(strlen(text) * 4 + 3);
+    if (quoted == NULL) return NULL;
+    end = quoted;
+    *end++ = '\'';
+    for (; *text != '\0'; text++) end = *text == '\'' ? stpcpy(end, "'\\''") : stpcpy(end, (char[]){*text, '\0'});
+    strcpy(end, "'");
+    return quoted;
+}
+
+/* export NAME=value, for any POSIX shell. */
 static void print_export(const char *name, const char *value)
 {
-    printf("export %s='", name);
-    for (; *value != '\0'; value++) {
-        if (*value == '\'') {
-            fputs("'\\''", stdout);
-        } else {
-            fputc(*value, stdout);
-        }
-    }
-    puts("'");
+    char *quoted = quote_for_shell(value);
+
+    if (quoted != NULL) printf("export %s=%s\n", name, quoted);
+    free(quoted);
 }
 
 static void print_environment(void)
 {
     print_export("LD_PRELOAD", getenv("LD_PRELOAD"));
+    if (wants_audit()) print_export("LD_AUDIT", getenv("LD_AUDIT"));
     for (int i = 0; i < ST_SETTING_COUNT; i++) {
         const char *value = getenv(st_settings[i].variable);
         if (value != NULL) print_export(st_settings[i].variable, value);
@@ -190,18 +244,21 @@ static void say_where(const uint8_t run[16], const struct st_launch *launch, con
 {
     const char *mode = getenv("STAGETAP_MODE");
     struct st_found found;
+    char *path;
 
     if (mode != NULL && strcmp(mode, "off") == 0) return;
     found = st_found_search(getenv("STAGETAP_OUT"), run, launch->pid);
-    if (found.path == NULL) {
+    path = found.path != NULL ? quote_for_shell(found.path) : NULL;
+    if (path == NULL) {
         st_say_error("no trace: %s used no CUDA and no request rule matched (programs that are static or set-uid are "
                      "out of reach)",
                      command);
     } else if (found.count == 1) {
-        st_say_error("trace %s · stagetap report %s", found.path, found.path);
+        st_say_error("trace %s · stagetap report %s", path, path);
     } else {
-        st_say_error("trace %s and %zu more of this run · stagetap report %s", found.path, found.count - 1, found.path);
+        st_say_error("trace %s and %zu more of this run · stagetap report %s", path, found.count - 1, path);
     }
+    free(path);
     free(found.path);
 }
 
@@ -246,7 +303,8 @@ static int run(int argc, char **argv)
         st_say_error("%s: not found beside this program; install both together", LIBRARY);
         return ST_EXIT_RUN_FAILED;
     }
-    if (!set_preload(library)) return ST_EXIT_RUN_FAILED;
+    if (!put_in_front("LD_PRELOAD", " :", library)) return ST_EXIT_RUN_FAILED;
+    if (wants_audit() && !set_audit(library)) return ST_EXIT_RUN_FAILED;
     if (options.print_env) {
         print_environment();
         return ST_EXIT_OK;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `stagetap stage NAME`: one stage taken apart – its rows, kernels, copies, waits and gaps. Main thread. */
-#include <string.h>
-
 #include "analyzer/cmd/cmd.h"
 #include "analyzer/cmd/view.h"
 
@@ -11,26 +9,23 @@ static const struct st_report_request *typical_request(const struct st_report *r
     return &report->requests[report->typical];
 }
 
-static bool has_stage(const struct st_report *report, const char *stage)
-{
-    const struct st_report_request *request = typical_request(report);
-
-    for (size_t i = 0; request != NULL && i < request->stage_count; i++) {
-        if (st_row_is_within(request->stages[i].name, stage)) return true;
-    }
-    return false;
-}
-
 static bool show(const struct st_report *report, const struct st_filter *filter, const struct st_style *style)
 {
     const struct st_report_request *request = typical_request(report);
+    bool is_csv = style->format == ST_GRID_FORMAT_CSV;
+    char scope[ST_SCOPE_BYTES];
 
-    if (request == NULL) return true;
-    /* one table is what a CSV reader can take */
-    if (style->format == ST_GRID_FORMAT_CSV) return st_view_rows(request, filter, style);
-    st_view_heading(report, filter, style);
-    st_style_line(style, "request %d (%s)", (int)request->id, st_phase_name(request->phase));
+    if (!is_csv) st_view_heading(report, filter, style);
+    if (request == NULL) {
+        if (!is_csv) st_style_head(style, "%s", "outside of requests");
+        return st_view_outside(report, filter, style);
+    }
+    if (!is_csv) {
+        st_style_line(style, "rows: request %d (%s) alone; lists: %s", (int)request->id, st_phase_name(request->phase),
+                      st_view_scope(report, scope));
+    }
     if (!st_view_rows(request, filter, style)) return false;
+    if (is_csv) return true; /* one table is what a CSV reader can take */
     st_style_head(style, "%s", "kernels");
     if (!st_view_kernels(report, filter, style)) return false;
     st_style_head(style, "%s", "copies");
@@ -39,25 +34,6 @@ static bool show(const struct st_report *report, const struct st_filter *filter,
     if (!st_view_syncs(report, filter, style)) return false;
     st_style_head(style, "%s", "gaps at its edges and inside");
     return st_view_gaps(report, filter, style);
-}
-
-static void say_unknown(const struct st_report *report, const char *stage)
-{
-    const struct st_report_request *request = typical_request(report);
-    char names[512] = "";
-
-    for (size_t i = 0; request != NULL && i < request->stage_count; i++) {
-        const struct st_report_row *row = &request->stages[i];
-
-        if (row->depth != 0) continue;
-        strncat(names, " ", sizeof(names) - strlen(names) - 1);
-        strncat(names, row->name, sizeof(names) - strlen(names) - 1);
-    }
-    if (request == NULL) {
-        st_say_error("%s: this trace has no request to look into; `stagetap report` says what it has", stage);
-    } else {
-        st_say_error("%s: no such row in request %d; its stages:%s", stage, (int)request->id, names);
-    }
 }
 
 static int run(int argc, char **argv)
@@ -75,12 +51,7 @@ static int run(int argc, char **argv)
     view.filter.stage = view.words[0];
     code = st_view_open(&view, view.word_count > 1 ? view.words[1] : NULL, &report);
     if (code != ST_EXIT_OK) return code;
-    if (has_stage(&report, view.filter.stage)) {
-        code = st_view_show(&view, &report, show);
-    } else {
-        say_unknown(&report, view.filter.stage);
-        code = ST_EXIT_USAGE;
-    }
+    code = st_view_has_stage(&report, view.filter.stage) ? st_view_show(&view, &report, show) : ST_EXIT_USAGE;
     st_report_finish(&report);
     return code;
 }

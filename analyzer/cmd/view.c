@@ -12,6 +12,7 @@
 #include "analyzer/model/model.h"
 #include "analyzer/reader/find.h"
 #include "analyzer/render/explain.h"
+#include "analyzer/render/missing.h"
 #include "analyzer/render/report_json.h"
 #include "config/settings.h"
 
@@ -37,14 +38,18 @@ static const struct argp_option view_options[] = {
     {"stage", KEY_STAGE, "NAME", 0, "only this row and what is below it", 1},
     {"device", KEY_DEVICE, "N", 0, "only this device", 1},
     {"rounds", KEY_ROUNDS, "RULE", 0, "warmup=N or stable=P%/K instead of the trace's own rule; marked so", 1},
-    {"explain", KEY_EXPLAIN, "FIGURE", 0, "what a figure means, by its name on the screen or in the JSON", 1},
+    {"explain", KEY_EXPLAIN, "FIGURE", 0, "what a word on the screen or a name in the JSON document means", 1},
     {"min", KEY_MIN, "TIME", 0, "shortest gap in the list, e.g. 20us (default); 0 = all", 2},
     {"top", KEY_TOP, "N", 0, "lines of a list (default 20); 0 = all", 2},
     {"unit", KEY_UNIT, "UNIT", 0, "auto, ns, us, ms or s", 2},
     {"utc", KEY_UTC, NULL, 0, "instants as UTC time of day", 2},
     {"format", KEY_FORMAT, "FORMAT", 0, "csv or md for tables", 2},
     {"color", KEY_COLOR, "WHEN", 0, "auto, always or never; NO_COLOR is respected", 2},
-    {"strict", KEY_STRICT, NULL, 0, "exit 1 when data were lost or not collected", 2},
+    {"strict", KEY_STRICT, NULL, 0,
+     "exit 1 when the list `missing` of the JSON document is not empty: the trace is not complete, anything under "
+     "`lost` is not 0, CUDA functions were not intercepted, device time was not collected, or the collecting of "
+     "something stopped or has holes; stderr says which",
+     2},
     {0},
 };
 
@@ -144,11 +149,16 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 static void choose_style(struct st_view *view)
 {
     const char *no_color = getenv("NO_COLOR"), *terminal = getenv("TERM");
+    const char *columns = getenv("COLUMNS");
     struct winsize size;
+    int64_t width;
 
     view->style.out = stdout;
     view->style.terminal = isatty(STDOUT_FILENO) != 0;
     if (view->style.terminal && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) view->style.width = size.ws_col;
+    if (view->style.terminal && columns != NULL && st_count_parse(columns, &width) && width > 0 && width < 10000) {
+        view->style.width = (int)width;
+    }
     if (strcmp(view->color, "auto") == 0) {
         view->style.color = view->style.terminal && (no_color == NULL || no_color[0] == '\0') &&
                             (terminal == NULL || strcmp(terminal, "dumb") != 0);
@@ -158,19 +168,38 @@ static void choose_style(struct st_view *view)
     if (view->style.format != ST_GRID_FORMAT_TEXT) view->style.color = false;
 }
 
+/* Print a|b|c as a, b, c. */
+static void print_names(FILE *out, const char *list, const char *between)
+{
+    for (; *list != '\0'; list++) {
+        if (*list == '|') {
+            fputs(between, out);
+        } else {
+            fputc(*list, out);
+        }
+    }
+}
+
 /* Print what a figure means; exits. */
 static void explain(const char *figure)
 {
     const struct st_explanation *found = st_explain(figure);
 
     if (found != NULL) {
-        printf("%s%s%s%s: %s\n", found->name, found->screen[0] != '\0' ? " (on screen: " : "", found->screen,
-               found->screen[0] != '\0' ? ")" : "", found->text);
+        print_names(stdout, found->screen, ", ");
+        if (strcmp(found->screen, found->name) != 0) {
+            fputs(" (JSON: ", stdout);
+            print_names(stdout, found->name, ", ");
+            fputs(")", stdout);
+        }
+        printf(": %s\n", found->text);
         exit(ST_EXIT_OK);
     }
-    st_say_error("--explain=%s: no such figure; there are:", figure);
-    for (size_t i = 0; i < st_explanation_count; i++) fprintf(stderr, " %s", st_explanations[i].name);
-    fputs("\n", stderr);
+    st_say_error("--explain=%s: no such word; these are explained:", figure);
+    for (size_t i = 0; i < st_explanation_count; i++) {
+        print_names(stderr, st_explanations[i].screen, ", ");
+        fputs(i + 1 < st_explanation_count ? ", " : "\n", stderr);
+    }
     exit(ST_EXIT_USAGE);
 }
 
@@ -236,22 +265,51 @@ int st_view_open(struct st_view *view, const char *word, struct st_report *ret)
     return exit_code_of(status);
 }
 
-/* Were data lost, or not collected although they were asked for? */
-static bool has_holes(const struct st_report *report)
+static void say_one_missing(void *context, const char *what)
 {
-    for (size_t i = 0; i < report->trace_count; i++) {
-        const struct st_report_trace *trace = &report->traces[i];
+    st_say_error("--strict: %s", what);
+}
 
-        if (!trace->complete) return true;
-        for (size_t k = 0; k < trace->lost.count; k++) {
-            if (trace->lost.items[k].value != 0) return true;
-        }
+#define MOST_NAMES 64 /* in a message */
+
+struct row_names {
+    const char *names[MOST_NAMES]; /* each once */
+    size_t count;
+    const char *wanted;
+    bool found; /* a row of the wanted name, or below it */
+};
+
+static void look_at_rows(struct row_names *rows, const struct st_report_row *row, size_t count)
+{
+    for (; count > 0; count--, row++) {
+        size_t known = 0;
+
+        if (st_row_is_within(row->name, rows->wanted)) rows->found = true;
+        while (known < rows->count && strcmp(rows->names[known], row->name) != 0) known++;
+        if (known == rows->count && known < MOST_NAMES) rows->names[rows->count++] = row->name;
     }
-    for (size_t i = 0; i < report->capability_count; i++) {
-        const char *state = report->capabilities[i].state;
-        if (strcmp(state, "degraded") == 0 || strcmp(state, "requested") == 0) return true;
+}
+
+bool st_view_has_stage(const struct st_report *report, const char *stage)
+{
+    struct row_names names = {.wanted = stage};
+    char text[2048] = "";
+
+    if (stage == NULL) return true;
+    for (size_t i = 0; i < report->request_count; i++) {
+        look_at_rows(&names, report->requests[i].stages, report->requests[i].stage_count);
+        look_at_rows(&names, report->requests[i].after, report->requests[i].after_count);
     }
-    return strcmp(report->device_time, "not_collected") == 0;
+    look_at_rows(&names, report->before_first, report->before_first_count);
+    look_at_rows(&names, report->between, report->between_count);
+    look_at_rows(&names, report->after_last, report->after_last_count);
+    if (names.found) return true;
+    for (size_t i = 0; i < names.count; i++) {
+        size_t used = strlen(text);
+        snprintf(text + used, sizeof(text) - used, "%s %s", i > 0 ? "," : "", names.names[i]);
+    }
+    st_say_error("%s: no such row; %s%s", stage, names.count > 0 ? "there are:" : "this trace has none", text);
+    return false;
 }
 
 int st_view_show(const struct st_view *view, const struct st_report *report, st_view_fn show)
@@ -267,7 +325,8 @@ int st_view_show(const struct st_view *view, const struct st_report *report, st_
         st_say_error("out of memory");
         return ST_EXIT_UNREADABLE;
     }
-    return view->strict && has_holes(report) ? ST_EXIT_FOUND : ST_EXIT_OK;
+    if (!view->strict) return ST_EXIT_OK;
+    return st_report_missing(report, say_one_missing, NULL) > 0 ? ST_EXIT_FOUND : ST_EXIT_OK;
 }
 
 int st_view_run(int argc, char **argv, const char *request, const char *doc, st_view_fn show)
@@ -280,7 +339,7 @@ int st_view_run(int argc, char **argv, const char *request, const char *doc, st_
     if (view.options.request == NULL) view.options.request = request;
     code = st_view_open(&view, view.words[0], &report);
     if (code != ST_EXIT_OK) return code;
-    code = st_view_show(&view, &report, show);
+    code = st_view_has_stage(&report, view.filter.stage) ? st_view_show(&view, &report, show) : ST_EXIT_USAGE;
     st_report_finish(&report);
     return code;
 }

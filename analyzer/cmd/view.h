@@ -39,6 +39,9 @@ void st_view_parse(struct st_view *view, int argc, char **argv, int words, const
  * on ST_EXIT_OK the caller finishes *ret. Errors were said. */
 int st_view_open(struct st_view *view, const char *word, struct st_report *ret);
 
+/* Does the report have the row `stage` (NULL: fine) or one below it? If not, said with the rows that it has. */
+bool st_view_has_stage(const struct st_report *report, const char *stage);
+
 /* Show `report`: JSON, or heading and `show`. Returns the exit code, --strict included. */
 int st_view_show(const struct st_view *view, const struct st_report *report, st_view_fn show);
 

@@ -30,9 +30,10 @@ struct st_builder *st_builder_create(const struct st_trace_header *header)
     if (header) {
         model->header = *header;
         builder->host.origin = (int64_t)header->start_ticks;
-        if (header->ticks_per_second > 0) {
-            builder->host.rate = 1e9 / (double)header->ticks_per_second;
-        }
+        builder->has_start = header->start_ticks > 0;
+        /* a session that began right after the process has no estimate; the header's readings are one more point */
+        builder->host.rate = header->ticks_per_second > 0 ? 1e9 / (double)header->ticks_per_second : 0;
+        builder->failed = !st_clock_add(&builder->host, (int64_t)header->start_ticks, 0, 0);
     }
     return builder;
 }
@@ -45,6 +46,8 @@ static void free_collected(struct st_builder *builder)
     free(builder->early);
     free(builder->begins);
     free(builder->ends);
+    free(builder->marks);
+    free(builder->iterations);
     free(builder->ops);
     free(builder->apis);
     free(builder->row_names);
@@ -246,6 +249,18 @@ bool st_builder_span_end(struct st_builder *builder, const struct st_raw_end *en
     return true;
 }
 
+bool st_builder_mark(struct st_builder *builder, const struct st_raw_mark *mark)
+{
+    if (mark->kind != ST_MARK_STEP_END || mark->span <= 0 || mark->span > UINT32_MAX) {
+        return true; /* what no analysis uses, or a step of nothing */
+    }
+    if (!RESERVE(builder, builder->marks, builder->mark_count, builder->mark_capacity)) {
+        return false;
+    }
+    builder->marks[builder->mark_count++] = *mark;
+    return true;
+}
+
 bool st_builder_op(struct st_builder *builder, const struct st_raw_op *raw)
 {
     builder->model->has_device_time = true;
@@ -304,7 +319,7 @@ bool st_builder_api(struct st_builder *builder, const struct st_raw_api *raw)
 bool st_builder_clock(struct st_builder *builder, const struct st_raw_clock *raw)
 {
     int64_t at = raw->monotonic_ns - (int64_t)builder->model->header.start_monotonic_ns;
-    int64_t width = (int64_t)((double)raw->width_ticks * builder->host.rate);
+    int64_t width = (int64_t)((double)raw->width_ticks * (builder->host.rate > 0 ? builder->host.rate : 1));
     bool good = st_clock_add(&builder->host, raw->ticks, at, width) &&
                 (raw->device_ns == 0 || st_clock_add(&builder->device, raw->device_ns, at, width));
     builder->failed = builder->failed || !good;

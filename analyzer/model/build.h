@@ -27,6 +27,9 @@ struct st_raw_begin { /* SPAN_BEGIN */
 struct st_raw_end { /* SPAN_END */
     int64_t how, at_ticks, span, cpu_ns;
 };
+struct st_raw_mark { /* MARK */
+    int64_t kind, at_ticks, span, a;
+};
 struct st_raw_op { /* KERNEL, COPY, MEMSET */
     enum st_op_kind kind;
     int64_t stream, start_device, duration_ns, correlation, device, graph;
@@ -49,6 +52,7 @@ bool st_builder_row_name(struct st_builder *builder, int64_t key, const char *te
 bool st_builder_call(struct st_builder *builder, const struct st_raw_call *call);
 bool st_builder_span_begin(struct st_builder *builder, const struct st_raw_begin *begin);
 bool st_builder_span_end(struct st_builder *builder, const struct st_raw_end *end);
+bool st_builder_mark(struct st_builder *builder, const struct st_raw_mark *mark);
 bool st_builder_op(struct st_builder *builder, const struct st_raw_op *op);
 bool st_builder_api(struct st_builder *builder, const struct st_raw_api *api);
 bool st_builder_clock(struct st_builder *builder, const struct st_raw_clock *clock);

@@ -29,6 +29,18 @@ static double slope_between(const struct st_clock_point *a, const struct st_cloc
     return ((double)b->to - (double)a->to) / ((double)b->from - (double)a->from);
 }
 
+/* All readings together tell the rate better than the given one, if they lie far enough apart or it is unknown. */
+static double best_rate(const struct st_clock *clock)
+{
+    if (clock->count > 1) {
+        const struct st_clock_point *first = clock->points, *last = clock->points + clock->count - 1;
+        if (clock->rate == 0 || last->to - first->to >= SHORT_PIECE_NS) {
+            return slope_between(first, last);
+        }
+    }
+    return clock->rate > 0 ? clock->rate : 1;
+}
+
 bool st_clock_prepare(struct st_clock *clock)
 {
     size_t kept = 0;
@@ -46,6 +58,7 @@ bool st_clock_prepare(struct st_clock *clock)
     if (!clock->slopes) {
         return false;
     }
+    clock->rate = best_rate(clock);
     clock->slopes[0] = clock->rate;
     for (size_t i = 0; i + 1 < kept; i++) {
         clock->slopes[i] = slope_between(&clock->points[i], &clock->points[i + 1]);

@@ -5,7 +5,7 @@
  *   ns ^            ·            readings (CLOCK rows)
  *      |        · ‾              between two: the line through them
  *      |    · ‾                  outside: the nearest piece goes on; a piece shorter than 10 ms is too short
- *      |  ‾                      to tell a rate, then the given rate
+ *      |  ‾                      to tell a rate, then that of all readings, or the given rate
  *      +-----------------> ticks
  *
  * Residual: how far the line through the neighbours misses a reading, at worst, or half the time that one
@@ -26,7 +26,7 @@ struct st_clock {
     struct st_clock_point *points;
     double *slopes; /* slopes[i] holds from points[i] on */
     size_t count, capacity;
-    double rate;     /* ns per unit where two points cannot tell */
+    double rate;     /* ns per unit where two points cannot tell; 0 = unknown */
     int64_t origin;  /* `from` at which `to` is 0, without any point */
     size_t last;     /* piece used last: times come nearly sorted */
 };

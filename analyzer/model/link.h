@@ -26,6 +26,12 @@ struct st_span_raw {
     uint32_t request, name, parent_id; /* beside spans[], by the same index */
 };
 
+struct st_iteration { /* a step that a mark closed, see link_steps.c */
+    int64_t begin_ns, end_ns;
+    uint32_t parent, span;       /* indices into spans[] once linked */
+    uint32_t parent_id, span_id;
+};
+
 struct st_builder {
     struct st_model *model;
     bool failed; /* out of memory */
@@ -41,12 +47,14 @@ struct st_builder {
     size_t begin_count, begin_capacity;
     struct st_raw_end *ends;
     size_t end_count, end_capacity;
+    struct st_raw_mark *marks; /* step-end only */
+    size_t mark_count, mark_capacity;
     struct st_op *ops; /* device clock; correlation in `call` */
     size_t op_count, op_capacity;
     struct st_api *apis;
     size_t api_count, api_capacity;
     int64_t end_ticks; /* END */
-    bool has_end;
+    bool has_end, has_start; /* has_start: the header's readings count as one more CLOCK row */
     const char **row_names; /* by NAME.key */
     size_t row_name_count;
 
@@ -54,6 +62,8 @@ struct st_builder {
     struct st_rows_table rows;
     uint32_t *thread_of_index; /* THREAD.thread -> threads[] */
     size_t thread_of_index_count;
+    struct st_iteration *iterations; /* by parent, begin */
+    size_t iteration_count;
     uint32_t *spans_by_id; /* indices into spans[], by id */
     struct st_span_raw *span_raw;
     struct st_instant *instants;
@@ -70,6 +80,17 @@ bool st_link_spans(struct st_builder *builder);    /* spans, rows, requests, gro
 bool st_link_calls(struct st_builder *builder);    /* order, span, group, what they count as */
 bool st_link_ops(struct st_builder *builder);      /* launch, row, group; kernel rules */
 bool st_link_requests(struct st_builder *builder); /* ends, steps; lists by group */
+
+/* ST_CALL_WAITED for launches that a full queue held up. False: out of memory. */
+bool st_link_waiting_launches(struct st_model *model);
+/* ST_CALL_WAITED for a call and the runtime call around it. */
+void st_link_mark_waited(struct st_model *model, uint32_t call);
+
+/* Steps that `NAME step-end` marks close: as more begins and ends, which make the spans anew when *ret_any. */
+bool st_link_add_iterations(struct st_builder *builder, bool *ret_any);
+void st_link_place_iterations(struct st_builder *builder); /* once the spans are made with them */
+/* The iteration of spans[span] that holds `at_ns`, or `span` itself. */
+uint32_t st_link_iteration_at(const struct st_builder *builder, uint32_t span, int64_t at_ns);
 
 /* Index into threads[] of THREAD.thread `index`, or ST_NONE. */
 uint32_t st_link_thread(const struct st_builder *builder, int64_t index);

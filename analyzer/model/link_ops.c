@@ -129,7 +129,7 @@ bool st_link_calls(struct st_builder *builder)
     for (size_t i = 0; i < kept; i++) {
         struct st_call *call = &model->calls[i];
         uint32_t thread = call->group;
-        call->span = st_link_span(builder, call->span);
+        call->span = st_link_iteration_at(builder, st_link_span(builder, call->span), call->begin_ns);
         call->group = st_link_group(builder, call->span, call->begin_ns);
         call->counts_as = (uint8_t)counts_as(&model->calldefs[call->call], call) & 15;
         if (st_link_row(builder, thread, call->span, call->group) == ST_NONE) {
@@ -292,7 +292,9 @@ static void place_op(const struct joiner *joiner, struct st_op *op)
     op->row = ST_ROW_UNATTRIBUTED;
     if (!api) {
         uint32_t only = st_link_only_request(builder, op->start_ns);
-        op->group = only == ST_NONE ? ST_NONE : st_group_of_request(only);
+        op->group = only != ST_NONE             ? st_group_of_request(only)
+                    : model->request_count == 0 ? ST_GROUP_BEFORE_FIRST /* nobody else's, then */
+                                                : ST_NONE;
         model->faults.unmatched_device++;
         return;
     }
@@ -318,16 +320,11 @@ static void place_op(const struct joiner *joiner, struct st_op *op)
 /* A copy from or to pageable memory waits for its own end, whatever its name says. */
 static void mark_waiting_copy(struct st_model *model, const struct st_op *op)
 {
-    enum { EARLY_NS = 2000 }; /* the call may seem to return this much before: clock residual */
-    if (op->kind != ST_OP_COPY || op->call == ST_NONE || op->in_graph ||
-        (op->source_memory != ST_MEM_PAGEABLE && op->target_memory != ST_MEM_PAGEABLE) ||
-        model->calls[op->call].end_ns + EARLY_NS < op->end_ns) {
-        return;
-    }
-    model->calls[op->call].flags |= ST_CALL_WAITED;
-    uint32_t outer = (model->calls[op->call].flags & ST_CALL_INNER) ? st_model_outer_call(model, op->call) : ST_NONE;
-    if (outer != ST_NONE) {
-        model->calls[outer].flags |= ST_CALL_WAITED;
+    enum { EARLY_NS = 5000 }; /* the call may seem to return this much before: clock residual */
+    if (op->kind == ST_OP_COPY && op->call != ST_NONE && !op->in_graph &&
+        (op->source_memory == ST_MEM_PAGEABLE || op->target_memory == ST_MEM_PAGEABLE) &&
+        model->calls[op->call].end_ns + EARLY_NS >= op->end_ns) {
+        st_link_mark_waited(model, op->call);
     }
 }
 
@@ -412,5 +409,5 @@ bool st_link_ops(struct st_builder *builder)
     model->ops = builder->ops;
     model->op_count = builder->op_count;
     builder->ops = NULL;
-    return true;
+    return st_link_waiting_launches(model);
 }

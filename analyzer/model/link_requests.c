@@ -70,13 +70,15 @@ static bool find_uncovered(struct st_model *model)
             continue;
         }
         uint32_t request = st_request_of_group(call->group);
-        model->faults.launches_without_record += call->counts_as == ST_COUNTS_LAUNCH;
-        if (!model->summary.has_end && call->begin_ns > covered_ns && request != ST_NONE &&
-            model->requests[request].is_complete) {
+        bool is_late = !model->summary.has_end && call->begin_ns > covered_ns;
+        bool is_to_come = is_late && model->is_live; /* not lost */
+        model->faults.launches_without_record += call->counts_as == ST_COUNTS_LAUNCH && !is_to_come;
+        if (is_late && request != ST_NONE && model->requests[request].is_complete) {
             model->requests[request].is_complete = false;
             model->faults.requests_uncovered++;
         }
     }
+    model->device_known_until_ns = covered_ns;
     free(has_record);
     return true;
 }
@@ -114,6 +116,7 @@ bool st_link_requests(struct st_builder *builder)
     const struct st_model_capability *kernels = st_model_capability(model, "kernel");
     model->has_device_time = model->has_device_time || (kernels && (kernels->state == ST_CAP_ACCEPTED ||
                                                                     kernels->state == ST_CAP_SEEN));
+    model->device_known_until_ns = INT64_MIN;
     if (model->has_device_time && !find_uncovered(model)) {
         return false;
     }

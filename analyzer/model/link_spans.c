@@ -23,10 +23,13 @@ bool st_link_times(struct st_builder *builder)
     struct st_model *model = builder->model;
     struct st_clock *host = &builder->host, *device = &builder->device;
     int64_t end = 0;
+    model->clock_residual_known = host->count > 0;
+    if (host->count > 0 && builder->has_start && !st_clock_add(host, host->origin, 0, 0)) {
+        return false;
+    }
     if (!st_clock_prepare(host) || !st_clock_prepare(device)) {
         return false;
     }
-    model->clock_residual_known = host->count > 0;
     model->clock_residual_ns = later(st_clock_residual_ns(host), st_clock_residual_ns(device));
     for (size_t i = 0; i < builder->call_count; i++) {
         struct st_call *call = &builder->calls[i];
@@ -41,6 +44,9 @@ bool st_link_times(struct st_builder *builder)
     for (size_t i = 0; i < builder->end_count; i++) {
         builder->ends[i].at_ticks = st_clock_convert(host, builder->ends[i].at_ticks);
         end = later(end, builder->ends[i].at_ticks);
+    }
+    for (size_t i = 0; i < builder->mark_count; i++) {
+        builder->marks[i].at_ticks = st_clock_convert(host, builder->marks[i].at_ticks);
     }
     for (size_t i = 0; i < builder->op_count; i++) {
         struct st_op *op = &builder->ops[i];
@@ -157,6 +163,10 @@ static uint32_t row_of_name(struct st_builder *builder, const struct st_raw_begi
     if (begin->role == ST_ROLE_REQUEST || begin->role == ST_ROLE_OFF) {
         return ST_ROW_UNATTRIBUTED; /* the row of what is around it, once parents are known */
     }
+    if (begin->name < 0 && (size_t)-begin->name < builder->row_name_count) { /* an iteration of this stage */
+        name = builder->row_names[-begin->name];
+        name = name ? st_arena_format(builder->model->arena, "%s/step", name) : NULL;
+    }
     if (!name || !name[0]) {
         name = begin->role == ST_ROLE_LOAD ? "load" : begin->role == ST_ROLE_STEP ? "step" : "unnamed";
     }
@@ -236,6 +246,19 @@ static void close_spans(struct st_builder *builder)
             span->is_nested = model->spans[up].row == span->row;
         }
     }
+}
+
+static void forget_spans(struct st_builder *builder)
+{
+    struct st_model *model = builder->model;
+    free(model->spans);
+    free(builder->span_raw);
+    free(builder->spans_by_id);
+    model->spans = NULL;
+    builder->span_raw = NULL;
+    builder->spans_by_id = NULL;
+    model->span_count = 0;
+    model->faults.spans_without_begin = model->faults.spans_without_end = 0;
 }
 
 /* ---- requests ---- */
@@ -425,6 +448,18 @@ bool st_link_spans(struct st_builder *builder)
         return false;
     }
     close_spans(builder);
+    bool any = false;
+    if (!st_link_add_iterations(builder, &any)) {
+        return false;
+    }
+    if (any) {
+        forget_spans(builder);
+        if (!make_spans(builder)) {
+            return false;
+        }
+        close_spans(builder);
+        st_link_place_iterations(builder);
+    }
     return find_requests(builder) && make_instants(builder) && group_spans(builder) && list_thread_spans(model);
 }
 

@@ -67,6 +67,14 @@ static bool load_span_end(struct loader *at)
                                                                  .cpu_ns = get(at, ST_SPAN_END_C_cpu_ns)});
 }
 
+static bool load_mark(struct loader *at)
+{
+    return st_builder_mark(at->builder, &(struct st_raw_mark){.kind = get(at, ST_MARK_C_kind),
+                                                              .at_ticks = get(at, ST_MARK_C_at_ticks),
+                                                              .span = get(at, ST_MARK_C_span),
+                                                              .a = get(at, ST_MARK_C_a)});
+}
+
 static bool load_name(struct loader *at)
 {
     struct st_text text = get_text(at, ST_NAME_C_text);
@@ -224,6 +232,7 @@ static bool load_end(struct loader *at)
 static bool (*const loaders[])(struct loader *) = {
     [ST_T_CALL] = load_call,     [ST_T_SPAN_BEGIN] = load_span_begin,
     [ST_T_SPAN_END] = load_span_end, [ST_T_NAME] = load_name,
+    [ST_T_MARK] = load_mark,
     [ST_T_KERNEL] = load_kernel, [ST_T_COPY] = load_copy,
     [ST_T_MEMSET] = load_memset, [ST_T_DRIVER_API] = load_api,
     [ST_T_DEVICE] = load_device, [ST_T_STRING] = load_string,

@@ -114,7 +114,8 @@ enum st_call_kind { /* what a call counts as; operations only, once each (surfac
 
 /* beside enum st_call_flags */
 #define ST_CALL_FIRST_USE 0x80u /* the first launch of its function */
-#define ST_CALL_WAITED 0x40u    /* a copy from or to pageable memory that returned when the copy was done */
+#define ST_CALL_WAITED 0x40u    /* a copy from or to pageable memory that returned when the copy was done, or a
+                                 * launch that returned when its full queue had room again */
 
 struct st_call {
     int64_t begin_ns, end_ns;
@@ -231,6 +232,7 @@ struct st_model {
     size_t op_count;
     int64_t longest_op_ns;
     bool has_device_time; /* the trace holds device records, or says that it would */
+    int64_t device_known_until_ns; /* entry of the last call whose operation has a record; INT64_MIN: there is none */
 
     struct st_model_request *requests;
     size_t request_count;

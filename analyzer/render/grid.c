@@ -83,11 +83,12 @@ static bool same_scale(const struct st_grid *grid, const struct st_grid_column *
     return a->group == b->group || (a->kind == ST_GRID_TIME && grid->one_time_scale);
 }
 
-/* Largest magnitude over the columns that share the scale of column `index`. */
-static int64_t largest_of(const struct st_grid *grid, int index)
+/* Largest magnitude, and smallest that is not 0, over the columns that share the scale of column `index`. */
+static int64_t largest_of(const struct st_grid *grid, int index, int64_t *ret_smallest)
 {
     int64_t largest = 0;
 
+    *ret_smallest = 0;
     for (size_t cell = 0; cell < grid->row_count * (size_t)grid->column_count; cell++) {
         const struct st_grid_column *column = &grid->columns[cell % (size_t)grid->column_count];
         int64_t value = grid->cells[cell].value;
@@ -95,6 +96,7 @@ static int64_t largest_of(const struct st_grid *grid, int index)
         if (!same_scale(grid, column, &grid->columns[index]) || !grid->cells[cell].known) continue;
         if (value < 0) value = -(value + 1);
         if (value > largest) largest = value;
+        if (value != 0 && (*ret_smallest == 0 || value < *ret_smallest)) *ret_smallest = value;
     }
     return largest;
 }
@@ -103,11 +105,12 @@ static void choose_scales(struct st_grid *grid, enum st_unit unit, bool raw)
 {
     for (int i = 0; i < grid->column_count; i++) {
         struct st_grid_column *column = &grid->columns[i];
+        int64_t smallest, largest = largest_of(grid, i, &smallest);
 
         if (column->kind == ST_GRID_TIME) {
-            column->scale = st_scale_time(raw && unit == ST_UNIT_AUTO ? ST_UNIT_NS : unit, largest_of(grid, i));
+            column->scale = st_scale_time(raw && unit == ST_UNIT_AUTO ? ST_UNIT_NS : unit, largest);
         } else if (column->kind == ST_GRID_BYTES || column->kind == ST_GRID_RATE) {
-            column->scale = raw ? (struct st_scale){1, 0, "B"} : st_scale_bytes(largest_of(grid, i));
+            column->scale = raw ? (struct st_scale){1, 0, "B"} : st_scale_bytes(largest, smallest);
         }
     }
 }
@@ -128,7 +131,8 @@ const char *st_grid_cell_text(const struct st_grid *grid, size_t row, int column
 
     if (!cell->known) return NULL;
     if (grid->columns[column].kind == ST_GRID_TEXT) return cell->text;
-    return st_scale_format(&grid->columns[column].scale, cell->value, number);
+    return grid->exact ? st_scale_format(&grid->columns[column].scale, cell->value, number)
+                       : st_scale_show(&grid->columns[column].scale, cell->value, number);
 }
 
 static void write_csv_field(FILE *out, const char *text)
@@ -202,7 +206,8 @@ static void print_md(const struct st_grid *grid, FILE *out)
 bool st_grid_print(struct st_grid *grid, const struct st_style *style)
 {
     if (grid->failed) return false;
-    choose_scales(grid, style->unit, style->format == ST_GRID_FORMAT_CSV);
+    grid->exact = style->format == ST_GRID_FORMAT_CSV;
+    choose_scales(grid, style->unit, grid->exact);
     if (style->format == ST_GRID_FORMAT_CSV) {
         print_csv(grid, style->out);
     } else if (style->format == ST_GRID_FORMAT_MD) {

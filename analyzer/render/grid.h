@@ -39,6 +39,7 @@ struct st_grid {
     struct st_grid_cell *cells; /* row after row */
     size_t row_count, cell_count, cell_capacity;
     bool one_time_scale; /* all time columns, of every group, in one unit */
+    bool exact;          /* numbers for programs: 0 is what rounds to 0 */
     bool failed;         /* out of memory while it was filled */
 };
 
@@ -52,7 +53,8 @@ struct st_style {
     int width;
 };
 
-/* A text from outside, made printable, onto style->out. Ends with a newline. */
+/* A text from outside, made printable, onto style->out. Ends with a newline. On a terminal it is broken between
+ * words, and what follows is indented. */
 void st_style_line(const struct st_style *style, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* The same in bold, or red, where colours are on. */
 void st_style_head(const struct st_style *style, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -9,6 +9,7 @@
 
 #include "analyzer/analysis/report.h"
 #include "analyzer/render/json.h"
+#include "analyzer/render/missing.h"
 #include "analyzer/render/report_json_rows.h"
 
 static void write_counts(struct st_json *json, const char *key, const struct st_count_list *list)
@@ -65,6 +66,7 @@ static void write_trace(struct st_json *json, const struct st_report_trace *trac
     st_json_bool(json, "live", trace->live);
     st_json_int(json, "end_ns", trace->end_ns);
     write_counts(json, "lost", &trace->lost);
+    st_json_int(json, "lost_events", trace->lost_events);
     st_json_object(json, "clock");
     st_json_string(json, "source", trace->clock_source);
     st_json_figure(json, "residual_ns", trace->clock_residual_ns);
@@ -199,6 +201,23 @@ static void write_errors(struct st_json *json, const struct st_report *report)
     st_json_end(json);
 }
 
+static void write_missing(void *context, const char *what)
+{
+    st_json_string(context, NULL, what);
+}
+
+/* Notes and remarks are one list here. */
+static void write_notes(struct st_json *json, const struct st_report *report)
+{
+    const struct st_name_list *lists[] = {&report->notes, &report->remarks};
+
+    st_json_array(json, "notes");
+    for (size_t i = 0; i < 2; i++) {
+        for (size_t k = 0; k < lists[i]->count; k++) st_json_string(json, NULL, lists[i]->items[k]);
+    }
+    st_json_end(json);
+}
+
 void st_report_write_json(const struct st_report *report, FILE *out)
 {
     struct st_json json;
@@ -230,6 +249,9 @@ void st_report_write_json(const struct st_report *report, FILE *out)
     write_errors(&json, report);
     write_names(&json, "unmatched_rules", &report->unmatched_rules);
     write_names(&json, "not_collected", &report->not_collected);
-    write_names(&json, "notes", &report->notes);
+    st_json_array(&json, "missing");
+    st_report_missing(report, write_missing, &json);
+    st_json_end(&json);
+    write_notes(&json, report);
     st_json_end(&json);
 }

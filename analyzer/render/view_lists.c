@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "analyzer/render/explain.h"
 #include "analyzer/render/views.h"
 
 const char *st_phase_name(enum st_phase phase)
@@ -14,6 +15,24 @@ const char *st_phase_name(enum st_phase phase)
                                         [ST_PHASE_STEADY] = "steady"};
 
     return names[phase];
+}
+
+char *st_view_scope(const struct st_report *report, char ret[ST_SCOPE_BYTES])
+{
+    const char *selection = report->selection != NULL ? report->selection : "";
+    const char *plural = report->selected_requests == 1 ? "" : "s";
+
+    if (report->request_total == 0) {
+        snprintf(ret, ST_SCOPE_BYTES, "in the whole process");
+    } else if (strncmp(selection, "request ", 8) == 0) {
+        snprintf(ret, ST_SCOPE_BYTES, "in %.40s", selection);
+    } else if (strcmp(selection, "all") == 0) {
+        snprintf(ret, ST_SCOPE_BYTES, "over %s%" PRId64 " complete request%s",
+                 report->selected_requests > 1 ? "all " : "", report->selected_requests, plural);
+    } else {
+        snprintf(ret, ST_SCOPE_BYTES, "over %" PRId64 " %.40s request%s", report->selected_requests, selection, plural);
+    }
+    return ret;
 }
 
 /* Is there room for one more line? */
@@ -30,14 +49,19 @@ static bool print_list(struct st_grid *grid, const struct st_style *style)
     return ok;
 }
 
-/* "20 of 312 shown" beside a list that was cut, "312" else. */
-static void say_shown(const struct st_style *style, const char *what, int64_t shown, int64_t all, const char *total)
+/* "gaps over 2 steady requests: 20 of 312 shown" beside a list that was cut, ": 312" else. */
+static void say_shown(const struct st_report *report, const struct st_style *style, const char *what, int64_t shown,
+                      int64_t all, const char *total)
 {
+    char scope[ST_SCOPE_BYTES];
+
     if (style->format == ST_GRID_FORMAT_CSV) return;
+    st_view_scope(report, scope);
     if (shown < all) {
-        st_style_line(style, "%s: %" PRId64 " of %" PRId64 " shown (--top, --min, --stage)%s", what, shown, all, total);
+        st_style_line(style, "%s %s: %" PRId64 " of %" PRId64 " shown (--top, --min, --stage)%s", what, scope, shown,
+                      all, total);
     } else {
-        st_style_line(style, "%s: %" PRId64 "%s", what, all, total);
+        st_style_line(style, "%s %s: %" PRId64 "%s", what, scope, all, total);
     }
 }
 
@@ -69,6 +93,14 @@ static void add_instant(struct st_grid *grid, const struct st_report *report, co
     st_grid_add_text(grid, text);
 }
 
+/* In words; a CSV reader gets the name of the JSON document. */
+static void add_words(struct st_grid *grid, const char *name, const struct st_style *style)
+{
+    char words[ST_WORDS_BYTES];
+
+    st_grid_add_text(grid, name == NULL || style->format == ST_GRID_FORMAT_CSV ? name : st_words(name, words));
+}
+
 static void add_drained_by(struct st_grid *grid, const struct st_report_gap *gap)
 {
     char text[512];
@@ -84,6 +116,7 @@ static void add_drained_by(struct st_grid *grid, const struct st_report_gap *gap
 
 bool st_view_gaps(const struct st_report *report, const struct st_filter *filter, const struct st_style *style)
 {
+    bool name_device = report->device_count != 1 || style->format == ST_GRID_FORMAT_CSV;
     struct st_grid grid;
     int64_t shown;
     char total[96], time[ST_NUMBER_BYTES];
@@ -91,30 +124,30 @@ bool st_view_gaps(const struct st_report *report, const struct st_filter *filter
     if (!report->gaps_known) return say_not_collected(style, "gaps");
     st_grid_init(&grid);
     st_grid_add_column(&grid, ST_GRID_COUNT, 0, "request");
-    st_grid_add_column(&grid, ST_GRID_COUNT, 0, "GPU");
+    if (name_device) st_grid_add_column(&grid, ST_GRID_COUNT, 0, "GPU");
     st_grid_add_column(&grid, filter->utc ? ST_GRID_TEXT : ST_GRID_TIME, 0, filter->utc ? "start UTC" : "start");
     st_grid_add_column(&grid, ST_GRID_TIME, 1, "duration");
     st_grid_add_cuttable(&grid, 1, "before");
     st_grid_add_cuttable(&grid, 1, "after");
-    st_grid_add_cuttable(&grid, 1, "cause");
-    st_grid_add_cuttable(&grid, 1, "queue drained by");
+    st_grid_add_column(&grid, ST_GRID_TEXT, 2, "cause");
+    st_grid_add_column(&grid, ST_GRID_TEXT, 3, "queue drained by");
     for (size_t i = 0; i < report->gap_count && has_room(filter, &grid); i++) {
         const struct st_report_gap *gap = &report->gaps[i];
 
         if (!st_row_is_within(gap->before, filter->stage) && !st_row_is_within(gap->after, filter->stage)) continue;
-        st_grid_add_value(&grid, true, gap->request);
-        st_grid_add_value(&grid, true, gap->device);
+        st_grid_add_value(&grid, gap->request > 0, gap->request); /* from 1; 0 = outside of requests */
+        if (name_device) st_grid_add_value(&grid, true, gap->device);
         add_instant(&grid, report, filter, gap->start_ns);
         st_grid_add_value(&grid, true, gap->duration_ns);
         st_grid_add_text(&grid, gap->before);
         st_grid_add_text(&grid, gap->after);
-        st_grid_add_text(&grid, gap->cause);
+        add_words(&grid, gap->cause, style);
         add_drained_by(&grid, gap);
     }
     shown = (int64_t)grid.row_count;
     snprintf(total, sizeof(total), "; all together %s", st_time_format(style->unit, report->gaps_total_ns, time));
     if (!print_list(&grid, style)) return false;
-    say_shown(style, "gaps", shown, report->gaps_total_count, total);
+    say_shown(report, style, "gaps", shown, report->gaps_total_count, total);
     return true;
 }
 
@@ -152,7 +185,7 @@ bool st_view_kernels(const struct st_report *report, const struct st_filter *fil
     }
     shown = (int64_t)grid.row_count;
     if (!print_list(&grid, style)) return false;
-    say_shown(style, "kernels", shown, (int64_t)report->kernel_count, "");
+    say_shown(report, style, "kernels", shown, (int64_t)report->kernel_count, "");
     return true;
 }
 
@@ -195,7 +228,7 @@ bool st_view_transfers(const struct st_report *report, const struct st_filter *f
     }
     shown = (int64_t)grid.row_count;
     if (!print_list(&grid, style)) return false;
-    say_shown(style, "transfers", shown, (int64_t)report->transfer_count, "");
+    say_shown(report, style, "transfers", shown, (int64_t)report->transfer_count, "");
     return true;
 }
 
@@ -226,7 +259,7 @@ bool st_view_syncs(const struct st_report *report, const struct st_filter *filte
     st_grid_add_cuttable(&grid, 0, "blocked stage");
     st_grid_add_column(&grid, ST_GRID_COUNT, 1, "count");
     st_grid_add_column(&grid, ST_GRID_TIME, 1, "waited");
-    st_grid_add_cuttable(&grid, 1, "for work of");
+    st_grid_add_cuttable(&grid, 2, "for work of");
     for (size_t i = 0; i < report->sync_count && has_room(filter, &grid); i++) {
         const struct st_report_sync *sync = &report->syncs[i];
 
@@ -239,7 +272,7 @@ bool st_view_syncs(const struct st_report *report, const struct st_filter *filte
     }
     shown = (int64_t)grid.row_count;
     if (!print_list(&grid, style)) return false;
-    say_shown(style, "waiting calls", shown, (int64_t)report->sync_count, "");
+    say_shown(report, style, "waiting calls", shown, (int64_t)report->sync_count, "");
     return true;
 }
 
@@ -257,8 +290,8 @@ bool st_view_rounds(const struct st_report *report, const struct st_filter *filt
     st_grid_add_column(&grid, ST_GRID_TIME, 2, "wall");
     st_grid_add_column(&grid, ST_GRID_TIME, 2, "host returned");
     st_grid_add_column(&grid, ST_GRID_TIME, 2, "device done");
-    st_grid_add_column(&grid, ST_GRID_TIME, 2, "with tail");
-    st_grid_add_cuttable(&grid, 2, "thread");
+    st_grid_add_column(&grid, ST_GRID_TIME, 3, "with tail");
+    st_grid_add_cuttable(&grid, 3, "thread");
     for (size_t i = 0; i < report->request_count && has_room(filter, &grid); i++) {
         const struct st_report_request *request = &report->requests[i];
 
@@ -275,6 +308,12 @@ bool st_view_rounds(const struct st_report *report, const struct st_filter *filt
     }
     shown = (int64_t)grid.row_count;
     if (!print_list(&grid, style)) return false;
-    say_shown(style, "requests", shown, report->request_total, "");
+    if (style->format == ST_GRID_FORMAT_CSV) return true;
+    if (shown < report->request_total) {
+        st_style_line(style, "requests: %" PRId64 " of %" PRId64 " shown (--top, --request)", shown,
+                      report->request_total);
+    } else {
+        st_style_line(style, "requests: %" PRId64, shown);
+    }
     return true;
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyzer/render/explain.h"
 #include "analyzer/render/views.h"
 
 #define REPORT_GAPS 5
@@ -44,6 +45,22 @@ static struct st_figure known(int64_t value)
 
 /* ---- heading ---- */
 
+/* Which causes, in brackets: those that lost_events adds up come first in the list. */
+static void add_lost_events(struct line *line, const struct st_report_trace *trace)
+{
+    int64_t told = 0;
+    char words[ST_WORDS_BYTES];
+
+    if (trace->lost_events == 0) return;
+    add(line, ", %" PRId64 " event%s lost", trace->lost_events, trace->lost_events == 1 ? "" : "s");
+    for (size_t i = 0; i < trace->lost.count && told < trace->lost_events; i++) {
+        if (trace->lost.items[i].value == 0) continue;
+        add(line, "%s%s", told == 0 ? " (" : ", ", st_words(trace->lost.items[i].key, words));
+        told += trace->lost.items[i].value;
+    }
+    add(line, ")");
+}
+
 static void add_state(struct line *line, const struct st_report *report, const struct st_report_trace *trace,
                       const struct st_style *style)
 {
@@ -54,14 +71,27 @@ static void add_state(struct line *line, const struct st_report *report, const s
     } else {
         add(line, "%s", trace->complete ? "complete" : "NOT complete");
     }
+    add_lost_events(line, trace);
+}
+
+static bool has_losses(const struct st_report *report)
+{
+    for (size_t i = 0; i < report->trace_count; i++) {
+        for (size_t k = 0; k < report->traces[i].lost.count; k++) {
+            if (report->traces[i].lost.items[k].value != 0) return true;
+        }
+    }
+    return false;
 }
 
 void st_view_heading(const struct st_report *report, const struct st_filter *filter, const struct st_style *style)
 {
     struct line line = {.used = 0};
+    char words[ST_WORDS_BYTES];
 
     if (style->format == ST_GRID_FORMAT_CSV) return;
-    if (!report->cuda_work_seen) add(&line, "no CUDA work seen · ");
+    /* where events were lost, the work may have been among them */
+    if (!report->cuda_work_seen && !has_losses(report)) add(&line, "no CUDA work seen · ");
     for (size_t i = 0; i < report->trace_count; i++) {
         const struct st_report_trace *trace = &report->traces[i];
 
@@ -76,7 +106,7 @@ void st_view_heading(const struct st_report *report, const struct st_filter *fil
         add_state(&line, report, trace, style);
         if (trace->mode != NULL && strcmp(trace->mode, "trace") != 0) add(&line, " · MODE %.40s", trace->mode);
     }
-    add(&line, " · device time: %s", report->device_time);
+    add(&line, " · device time: %s", st_words(report->device_time, words));
     if (report->device_time_source != NULL) add(&line, " (%.100s)", report->device_time_source);
     if (report->simulated) add(&line, " · SIMULATED");
     st_style_head(style, "%s", line.text);
@@ -122,14 +152,15 @@ static void say_steady(const struct st_report *report, const struct st_report_re
     const struct st_report_rounds *rounds = &report->rounds;
     struct st_scale scale = st_scale_time(style->unit, rounds->steady_max_ns.value);
     char least[ST_NUMBER_BYTES], most[ST_NUMBER_BYTES];
+    char scope[ST_SCOPE_BYTES];
     struct line line = {.used = 0};
 
     add(&line, "steady request: ");
     add_time(&line, style, rounds->steady_median_ns);
     add(&line, " median of %" PRId64, rounds->steady_n);
     if (rounds->steady_min_ns.known && rounds->steady_max_ns.known && rounds->steady_n > 1) {
-        add(&line, " (%s–%s %s)", st_scale_format(&scale, rounds->steady_min_ns.value, least),
-            st_scale_format(&scale, rounds->steady_max_ns.value, most), scale.name);
+        add(&line, " (%s–%s %s)", st_scale_show(&scale, rounds->steady_min_ns.value, least),
+            st_scale_show(&scale, rounds->steady_max_ns.value, most), scale.name);
     }
     add(&line, "; device done after ");
     add_time(&line, style, rounds->steady_device_done_median_ns);
@@ -137,9 +168,10 @@ static void say_steady(const struct st_report *report, const struct st_report_re
     add_time(&line, style, rounds->steady_host_return_median_ns);
     st_style_line(style, "%s", line.text);
     line.used = 0;
-    add(&line, "rows: request %" PRId64 ", ", typical->id);
+    add(&line, "rows: request %" PRId64 " alone, ", typical->id);
     add_time(&line, style, typical->wall_ns);
-    add(&line, ", %" PRId64 " step%s", typical->steps, typical->steps == 1 ? "" : "s");
+    add(&line, ", %" PRId64 " step%s; lists: %s", typical->steps, typical->steps == 1 ? "" : "s",
+        st_view_scope(report, scope));
     st_style_line(style, "%s", line.text);
 }
 
@@ -192,10 +224,10 @@ static void say_identity(const struct st_report_request *request, const struct s
     struct line line = {.used = 0};
 
     add(&line, "identity GPU%" PRId64 ": stages %s + shared %s + unattributed %s + other %s + idle %s = request %s %s",
-        device->device, st_scale_format(&scale, device->stages_self_ns, a),
-        st_scale_format(&scale, device->shared_ns, b), st_scale_format(&scale, device->unattributed_ns, c),
-        st_scale_format(&scale, device->other_ns, d), st_scale_format(&scale, device->idle_ns, e),
-        request->wall_ns.known ? st_scale_format(&scale, request->wall_ns.value, f) : "–", scale.name);
+        device->device, st_scale_show(&scale, device->stages_self_ns, a), st_scale_show(&scale, device->shared_ns, b),
+        st_scale_show(&scale, device->unattributed_ns, c), st_scale_show(&scale, device->other_ns, d),
+        st_scale_show(&scale, device->idle_ns, e),
+        request->wall_ns.known ? st_scale_show(&scale, request->wall_ns.value, f) : "–", scale.name);
     if (device->residual_ns == 0) {
         st_style_line(style, "%s  ✓ (residual 0 ns)", line.text);
     } else {
@@ -205,56 +237,24 @@ static void say_identity(const struct st_report_request *request, const struct s
     line.used = 0;
     for (size_t i = 0; i < device->shared_count; i++) {
         add(&line, "%s%.200s %s", i > 0 ? " · " : "", device->shared_by_set[i].cause,
-            st_scale_format(&scale, device->shared_by_set[i].duration_ns, a));
+            st_scale_show(&scale, device->shared_by_set[i].duration_ns, a));
     }
     if (device->shared_count > 0) st_style_line(style, "  shared by: %s", line.text);
 }
 
-/* The closed list of causes in words; an unknown one stands for itself. */
-static const char *cause_in_words(const char *cause)
-{
-    static const struct {
-        const char *cause, *words;
-    } causes[] = {
-        {"excluded.window_edge", "window edge (excluded)"},
-        {"excluded.missing_data", "missing data (excluded)"},
-        {"excluded.own_overhead", "own overhead (excluded)"},
-        {"before_first", "before first work"},
-        {"after_last", "after last work"},
-        {"host_late.after_sync", "host late: after a wait"},
-        {"host_late.after_copy", "host late: after a copy"},
-        {"host_late.own_code", "host late: own code"},
-        {"host_late.off_cpu", "host late: off-CPU"},
-        {"host_late.alloc_free", "host late: alloc/free"},
-        {"host_late.module_load", "host late: module load"},
-        {"host_late.graph_instantiate", "host late: graph instantiate"},
-        {"host_late.other_call", "host late: other call"},
-        {"dependency.event_wait", "dependency: event wait"},
-        {"dependency.other_stream", "dependency: other stream"},
-        {"dependency.host_function", "dependency: host function"},
-        {"dependency.pageable_staging", "dependency: pageable staging"},
-        {"launch_floor", "launch floor"},
-        {"unseen_work", "unseen work"},
-    };
-
-    for (size_t i = 0; i < sizeof(causes) / sizeof(causes[0]); i++) {
-        if (strcmp(causes[i].cause, cause) == 0) return causes[i].words;
-    }
-    return cause;
-}
-
-static void say_idle(const struct st_report_request_device *device, const struct st_style *style, bool name_device)
+static void say_idle(const struct st_report_request *request, const struct st_report_request_device *device,
+                     const struct st_style *style)
 {
     struct st_scale scale = st_scale_time(style->unit, device->idle_ns);
-    char number[ST_NUMBER_BYTES];
+    char number[ST_NUMBER_BYTES], words[ST_WORDS_BYTES];
     struct line line = {.used = 0};
 
     add(&line, "idle");
-    if (name_device) add(&line, " GPU%" PRId64, device->device);
-    add(&line, " %s %s", st_scale_format(&scale, device->idle_ns, number), scale.name);
+    if (request->device_count > 1) add(&line, " GPU%" PRId64, device->device);
+    add(&line, " %s %s in request %" PRId64, st_scale_show(&scale, device->idle_ns, number), scale.name, request->id);
     for (size_t i = 0; i < device->cause_count; i++) {
-        add(&line, "%s%.60s %s", i == 0 ? ": " : " · ", cause_in_words(device->idle_by_cause[i].cause),
-            st_scale_format(&scale, device->idle_by_cause[i].duration_ns, number));
+        add(&line, "%s%.60s %s", i == 0 ? ": " : " · ", st_words(device->idle_by_cause[i].cause, words),
+            st_scale_show(&scale, device->idle_by_cause[i].duration_ns, number));
     }
     st_style_line(style, "%s", line.text);
 }
@@ -266,9 +266,7 @@ static void say_devices(const struct st_report_request *request, const struct st
         return;
     }
     for (size_t i = 0; i < request->device_count; i++) say_identity(request, &request->devices[i], style);
-    for (size_t i = 0; i < request->device_count; i++) {
-        say_idle(&request->devices[i], style, request->device_count > 1);
-    }
+    for (size_t i = 0; i < request->device_count; i++) say_idle(request, &request->devices[i], style);
 }
 
 /* ---- the rest ---- */
@@ -290,13 +288,15 @@ static void say_rows(const char *where, const struct st_report_row *rows, size_t
 static void say_losses(const struct st_report *report, const struct st_style *style)
 {
     struct line line = {.used = 0};
+    char words[ST_WORDS_BYTES];
 
     for (size_t i = 0; i < report->trace_count; i++) {
         const struct st_count_list *lost = &report->traces[i].lost;
 
         for (size_t k = 0; k < lost->count; k++) {
             if (lost->items[k].value == 0) continue;
-            add(&line, "%s%.60s %" PRId64, line.used > 0 ? " · " : "", lost->items[k].key, lost->items[k].value);
+            add(&line, "%s%.60s %" PRId64, line.used > 0 ? " · " : "", st_words(lost->items[k].key, words),
+                lost->items[k].value);
         }
     }
     if (line.used > 0) st_style_alarm(style, "lost: %s", line.text);
@@ -343,7 +343,8 @@ static void say_missing(const struct st_report *report, const struct st_style *s
     say_errors(report, style);
     for (size_t i = 0; i < report->trace_count; i++) missed += report->traces[i].not_intercepted_count;
     if (missed > 0) {
-        st_style_line(style, "not intercepted: %zu pointers (traces[].not_intercepted of --json names them)", missed);
+        st_style_line(style, "not intercepted: %zu function%s (traces[].not_intercepted of --json names them)", missed,
+                      missed == 1 ? "" : "s");
     }
     say_names("not collected", &report->not_collected, style);
     say_names("rules that matched nothing", &report->unmatched_rules, style);
@@ -353,12 +354,32 @@ static void say_missing(const struct st_report *report, const struct st_style *s
 static bool say_gaps(const struct st_report *report, const struct st_filter *filter, const struct st_style *style)
 {
     struct st_filter few = *filter;
+    char scope[ST_SCOPE_BYTES];
 
     if (few.top == 0 || few.top > REPORT_GAPS) few.top = REPORT_GAPS;
     if (!report->gaps_known || report->gap_count == 0) return true;
     st_style_line(style, "%s", "");
-    st_style_head(style, "largest gaps");
+    st_style_head(style, "largest gaps %s", st_view_scope(report, scope));
     return st_view_gaps(report, &few, style);
+}
+
+/* Nothing was matched as a request: what ran, and how to find the function that makes one picture. */
+static bool say_no_request(const struct st_report *report, const struct st_filter *filter, const struct st_style *style)
+{
+    st_style_line(style,
+                  "no request: no `-> request` rule of the map was met, or there was no map (stagetap run -m MAP, "
+                  "STAGETAP_MAP); so all is outside of requests, and there are no times of one picture");
+    if (report->before_first_count + report->between_count + report->after_last_count > 0) {
+        st_style_line(style, "%s", "");
+        st_style_head(style, "outside of requests");
+        if (!st_view_outside(report, filter, style)) return false;
+    }
+    st_style_line(style, "%s", "");
+    st_style_line(style, "which functions could be stages (LIB: a shared library of the program, or the program):");
+    st_style_line(style, "  nm -D --defined-only LIB | grep ' T '");
+    st_style_line(style, "then name them, for example:");
+    st_style_line(style, "  export STAGETAP_MAP='symbol make_picture -> request; symbol one_step -> sample step'");
+    return true;
 }
 
 bool st_view_report(const struct st_report *report, const struct st_filter *filter, const struct st_style *style)
@@ -368,7 +389,9 @@ bool st_view_report(const struct st_report *report, const struct st_filter *filt
     if (report->typical >= 0 && (size_t)report->typical < report->request_count) {
         typical = &report->requests[report->typical];
     }
-    if (style->format == ST_GRID_FORMAT_CSV) return typical == NULL || st_view_rows(typical, filter, style);
+    if (style->format == ST_GRID_FORMAT_CSV) {
+        return typical != NULL ? st_view_rows(typical, filter, style) : st_view_outside(report, filter, style);
+    }
     st_view_heading(report, filter, style);
     say_requests(report, style);
     if (typical != NULL) {
@@ -378,9 +401,13 @@ bool st_view_report(const struct st_report *report, const struct st_filter *filt
         say_devices(typical, style);
         say_rows("after the request", typical->after, typical->after_count, style);
     }
-    say_rows("before the first request", report->before_first, report->before_first_count, style);
-    say_rows("between requests", report->between, report->between_count, style);
-    say_rows("after the last request", report->after_last, report->after_last_count, style);
+    if (report->request_total == 0) {
+        if (!say_no_request(report, filter, style)) return false;
+    } else {
+        say_rows("before the first request", report->before_first, report->before_first_count, style);
+        say_rows("between requests", report->between, report->between_count, style);
+        say_rows("after the last request", report->after_last, report->after_last_count, style);
+    }
     if (!say_gaps(report, filter, style)) return false;
     say_findings(report, style);
     st_style_line(style, "%s", "");

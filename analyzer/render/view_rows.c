@@ -37,13 +37,15 @@ static bool has_graphs(const struct st_report_request *request)
     return false;
 }
 
-static void add_columns(struct st_grid *grid, const struct st_report_request *request, size_t device_count, bool graphs)
+/* `has_wall`: the rows share the wall of a request. */
+static void add_columns(struct st_grid *grid, const struct st_report_request *request, size_t device_count, bool graphs,
+                        bool has_wall)
 {
     int counts = GROUP_DEVICE + (int)device_count;
 
     st_grid_add_column(grid, ST_GRID_TEXT, GROUP_NAME, "stage");
     st_grid_add_column(grid, ST_GRID_COUNT, GROUP_WALL, "calls");
-    st_grid_add_column(grid, ST_GRID_TIME, GROUP_WALL, "wall share");
+    if (has_wall) st_grid_add_column(grid, ST_GRID_TIME, GROUP_WALL, "wall share");
     st_grid_add_column(grid, ST_GRID_TIME, GROUP_HOST, "host");
     st_grid_add_column(grid, ST_GRID_TIME, GROUP_HOST, "self");
     st_grid_add_column(grid, ST_GRID_TIME, GROUP_HOST, "own CPU");
@@ -78,14 +80,14 @@ static void add_device_cells(struct st_grid *grid, const struct st_report_row *r
 }
 
 static void add_row(struct st_grid *grid, const struct st_report_request *request, const struct st_report_row *row,
-                    size_t device_count, bool graphs, bool indent)
+                    size_t device_count, bool graphs, bool has_wall, bool indent)
 {
     char name[1024];
 
     snprintf(name, sizeof(name), "%*s%.900s", indent && row->depth < 16 ? row->depth * 2 : 0, "", row->name);
     st_grid_add_text(grid, name);
     st_grid_add_value(grid, true, row->calls);
-    add_figure(grid, row->wall_share_ns);
+    if (has_wall) add_figure(grid, row->wall_share_ns);
     add_figure(grid, row->host_inclusive_ns);
     add_figure(grid, row->host_self_ns);
     add_figure(grid, row->own_cpu_ns);
@@ -101,7 +103,8 @@ static void add_row(struct st_grid *grid, const struct st_report_request *reques
     add_figure(grid, row->copies[ST_COPY_D2H].bytes);
 }
 
-bool st_view_rows(const struct st_report_request *request, const struct st_filter *filter, const struct st_style *style)
+static bool show_rows(const struct st_report_request *request, bool has_wall, const struct st_filter *filter,
+                      const struct st_style *style)
 {
     /* without device time the columns stay, filled with "–": nobody shall take their absence for zero */
     size_t device_count = request->devices_known && request->device_count > 0 ? request->device_count : 1;
@@ -111,15 +114,55 @@ bool st_view_rows(const struct st_report_request *request, const struct st_filte
     if (device_count > 8) device_count = 8; /* columns for more fit no screen; the JSON has them all */
     st_grid_init(&grid);
     grid.one_time_scale = true;
-    add_columns(&grid, request, device_count, graphs);
+    add_columns(&grid, request, device_count, graphs, has_wall);
     for (size_t i = 0; i < request->stage_count; i++) {
         if (!st_row_is_within(request->stages[i].name, filter->stage)) continue;
-        add_row(&grid, request, &request->stages[i], device_count, graphs, style->format == ST_GRID_FORMAT_TEXT);
-    }
-    if (grid.row_count == 0 && filter->stage != NULL && style->format != ST_GRID_FORMAT_CSV) {
-        st_style_line(style, "no row %s in request %d", filter->stage, (int)request->id);
+        add_row(&grid, request, &request->stages[i], device_count, graphs, has_wall,
+                style->format == ST_GRID_FORMAT_TEXT);
     }
     ok = st_grid_print(&grid, style);
     st_grid_finish(&grid);
+    return ok;
+}
+
+bool st_view_rows(const struct st_report_request *request, const struct st_filter *filter, const struct st_style *style)
+{
+    bool is_there = filter->stage == NULL;
+
+    for (size_t i = 0; !is_there && i < request->stage_count; i++) {
+        is_there = st_row_is_within(request->stages[i].name, filter->stage);
+    }
+    if (!is_there && style->format != ST_GRID_FORMAT_CSV) {
+        st_style_line(style, "no row %s in request %d", filter->stage, (int)request->id);
+    }
+    return show_rows(request, true, filter, style);
+}
+
+bool st_view_outside(const struct st_report *report, const struct st_filter *filter, const struct st_style *style)
+{
+    const struct {
+        const char *where;
+        struct st_report_row *rows;
+        size_t count;
+    } parts[] = {{"before the first request", report->before_first, report->before_first_count},
+                 {"between requests", report->between, report->between_count},
+                 {"after the last request", report->after_last, report->after_last_count}};
+    struct st_report_request_device devices[ST_GRID_MAX_COLUMNS] = {{0}};
+    struct st_report_request table = {.devices = devices};
+    bool ok = true;
+
+    for (; table.device_count < report->device_count && table.device_count < ST_GRID_MAX_COLUMNS;
+         table.device_count++) {
+        devices[table.device_count].device = report->devices[table.device_count].device;
+    }
+    for (size_t i = 0; ok && i < sizeof(parts) / sizeof(parts[0]); i++) {
+        table.stages = parts[i].rows;
+        table.stage_count = parts[i].count;
+        table.devices_known = parts[i].count > 0 && parts[i].rows[0].device_known;
+        if (parts[i].count == 0) continue;
+        if (style->format != ST_GRID_FORMAT_CSV && report->request_total > 0)
+            st_style_head(style, "%s", parts[i].where);
+        ok = show_rows(&table, false, filter, style);
+    }
     return ok;
 }

@@ -20,16 +20,23 @@ struct st_filter {
     bool name_file;    /* the file was chosen for the user: say which on the first line */
 };
 
+#define ST_SCOPE_BYTES 96
+
 /* Is `row` the row `stage` or below it? A NULL stage takes every row. */
 bool st_row_is_within(const char *row, const char *stage);
 
 /* The heading of every view. In CSV nothing. */
 void st_view_heading(const struct st_report *report, const struct st_filter *filter, const struct st_style *style);
 
+/* What the lists cover: "over 2 steady requests", "in request 3". Returns `ret`. */
+char *st_view_scope(const struct st_report *report, char ret[ST_SCOPE_BYTES]);
+
 bool st_view_report(const struct st_report *report, const struct st_filter *filter, const struct st_style *style);
 /* The rows of one request. */
 bool st_view_rows(const struct st_report_request *request, const struct st_filter *filter,
                   const struct st_style *style);
+/* The rows outside of requests, with their device figures. */
+bool st_view_outside(const struct st_report *report, const struct st_filter *filter, const struct st_style *style);
 bool st_view_gaps(const struct st_report *report, const struct st_filter *filter, const struct st_style *style);
 bool st_view_kernels(const struct st_report *report, const struct st_filter *filter, const struct st_style *style);
 bool st_view_transfers(const struct st_report *report, const struct st_filter *filter, const struct st_style *style);

@@ -64,9 +64,16 @@ struct st_scale st_scale_time(enum st_unit unit, int64_t largest_ns)
     return (struct st_scale){divisor, decimals_for(largest_ns, divisor), time_units[unit].name};
 }
 
-struct st_scale st_scale_bytes(int64_t largest_bytes)
+/* Would `value` be written as 0? */
+static bool rounds_to_zero(const struct st_scale *scale, int64_t value)
+{
+    return value < scale->divisor / power_of_10(scale->decimals) - value;
+}
+
+struct st_scale st_scale_bytes(int64_t largest_bytes, int64_t smallest_bytes)
 {
     static const char *const names[] = {"B", "kB", "MB", "GB", "TB"};
+    struct st_scale scale;
     int64_t divisor = 1;
     int step = 0;
 
@@ -75,7 +82,17 @@ struct st_scale st_scale_bytes(int64_t largest_bytes)
         divisor *= 1000;
         step++;
     }
-    return (struct st_scale){divisor, decimals_for(largest_bytes, divisor), names[step]};
+    scale = (struct st_scale){divisor, decimals_for(largest_bytes, divisor), names[step]};
+    while (smallest_bytes > 0 && step > 0 && rounds_to_zero(&scale, smallest_bytes)) {
+        if (scale.decimals < 3) {
+            scale.decimals++;
+        } else {
+            step--;
+            scale.divisor /= 1000;
+            scale.name = names[step];
+        }
+    }
+    return scale;
 }
 
 struct st_scale st_scale_count(void)
@@ -100,6 +117,18 @@ char *st_scale_format(const struct st_scale *scale, int64_t value, char ret[ST_N
     return ret;
 }
 
+char *st_scale_show(const struct st_scale *scale, int64_t value, char ret[ST_NUMBER_BYTES])
+{
+    if (value <= 0 || !rounds_to_zero(scale, value)) return st_scale_format(scale, value, ret);
+    ret[0] = '<';
+    if (scale->decimals == 0) {
+        strcpy(ret + 1, "1");
+    } else {
+        snprintf(ret + 1, ST_NUMBER_BYTES - 1, "0.%0*d", scale->decimals, 1);
+    }
+    return ret;
+}
+
 char *st_time_format(enum st_unit unit, int64_t value_ns, char ret[ST_NUMBER_BYTES])
 {
     struct st_scale scale;
@@ -107,7 +136,7 @@ char *st_time_format(enum st_unit unit, int64_t value_ns, char ret[ST_NUMBER_BYT
     /* A single time reads best from 1 s on in seconds; a column changes later, to keep its small values. */
     if (unit == ST_UNIT_AUTO && magnitude(value_ns) >= 1000000000) unit = ST_UNIT_S;
     scale = st_scale_time(unit, value_ns);
-    st_scale_format(&scale, value_ns, ret);
+    st_scale_show(&scale, value_ns, ret);
     strncat(ret, " ", ST_NUMBER_BYTES - strlen(ret) - 1);
     strncat(ret, scale.name, ST_NUMBER_BYTES - strlen(ret) - 1);
     return ret;

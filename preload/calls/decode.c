@@ -97,8 +97,7 @@ static void decode_batch(uint64_t count, bool ok, struct st_call_note *note)
 /* a, b: of the first copy; c: of all, as decode_copy_rt3d() has it. */
 static void decode_3d_batch(const struct copy_3d_batch *copies, uint64_t count, struct st_call_note *note)
 {
-    note->a = note->b = note->c = 0;
-    if (!copies || !count) {
+    if (!count) {
         return;
     }
     note->a = copies[0].target.address_or_array;
@@ -116,20 +115,18 @@ static void decode_launch_multi(uint8_t decoder, const void *list, struct st_cal
                                              : ((const struct launch_rt_multi *)list)->stream;
 }
 
+/* note->a holds the address of the structure, or of the first of several; in LAUNCH_EX it is the function. */
 static uint32_t decode_structure(const struct st_call_row *row, const uint64_t *frame, bool ok,
                                  struct st_call_note *note)
 {
-    const void *structure = (const void *)frame[0];
+    const void *structure = (const void *)note->a;
     if (row->decoder == DECODE_COPY_BATCH) {
         decode_batch(st_call_place(row->c2, frame, ok), ok, note);
         return ST_DIR_UNKNOWN;
     }
     if (row->decoder == DECODE_LAUNCH_EX) {
-        note->b = ok && structure ? ((const struct launch_config *)structure)->stream : 0;
-        return ST_DIR_UNKNOWN;
-    }
-    if (row->decoder == DECODE_COPY_3D_BATCH) {
-        decode_3d_batch(ok ? (const struct copy_3d_batch *)note->a : NULL, st_call_place(row->c2, frame, ok), note);
+        const struct launch_config *config = (const struct launch_config *)note->b;
+        note->b = ok && config ? config->stream : 0;
         return ST_DIR_UNKNOWN;
     }
     note->a = 0;
@@ -141,6 +138,9 @@ static uint32_t decode_structure(const struct st_call_row *row, const uint64_t *
         return decode_copy_2d(structure, note);
     case DECODE_COPY_3D:
         return decode_copy_3d(structure, note);
+    case DECODE_COPY_3D_BATCH:
+        decode_3d_batch(structure, st_call_place(row->c2, frame, ok), note);
+        return ST_DIR_UNKNOWN;
     case DECODE_COPY_2D_32:
         return decode_copy_2d_32(structure, note);
     case DECODE_COPY_3D_32:

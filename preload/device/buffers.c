@@ -107,6 +107,11 @@ void st_buffers_take(void (*read)(void *arg, const uint8_t *buffer, size_t valid
     }
 }
 
+bool st_buffers_waiting(void)
+{
+    return atomic_load_explicit(&buffers.completed, memory_order_relaxed) != 0;
+}
+
 uint64_t st_buffers_discarded(void)
 {
     return atomic_load_explicit(&buffers.discarded, memory_order_relaxed);

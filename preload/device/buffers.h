@@ -24,6 +24,9 @@ void st_buffers_complete(void *context, uint32_t stream, uint8_t *buffer, size_t
 /* Hand each completed buffer to `read`, in order of completion, then give it back to the pool. One thread. */
 void st_buffers_take(void (*read)(void *arg, const uint8_t *buffer, size_t valid_bytes), void *arg);
 
+/* Is any completed buffer waiting? */
+bool st_buffers_waiting(void);
+
 /* Records thrown away so far. */
 uint64_t st_buffers_discarded(void);
 

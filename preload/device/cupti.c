@@ -339,19 +339,10 @@ static void flush_last(void)
     atomic_store_explicit(&cupti.phase, phase, memory_order_release);
 }
 
-static void collect(struct st_device_rows *rows, bool is_final)
+static void take(struct st_device_rows *rows)
 {
     const uint64_t *records = cupti.reader.records;
 
-    if (atomic_load_explicit(&cupti.phase, memory_order_acquire) != PHASE_RUNNING) return;
-    if (is_final) {
-        flush_last();
-    } else {
-        st_suppress++;
-        cupti.library.f.ActivityFlushAll(0);
-        count_dropped();
-        st_suppress--;
-    }
     st_names_next_round(&cupti.reader.names);
     st_buffers_take(read_buffer, rows);
     note_seen(CAP_KERNEL, records[ST_CUPTI_CONCURRENT_KERNEL]);
@@ -361,8 +352,29 @@ static void collect(struct st_device_rows *rows, bool is_final)
     note_seen(CAP_DEVICE, records[ST_CUPTI_DEVICE]);
 }
 
+static void collect_waiting(struct st_device_rows *rows)
+{
+    if (atomic_load_explicit(&cupti.phase, memory_order_acquire) == PHASE_RUNNING) take(rows);
+}
+
+static void collect(struct st_device_rows *rows, bool is_final)
+{
+    if (atomic_load_explicit(&cupti.phase, memory_order_acquire) != PHASE_RUNNING) return;
+    if (is_final) {
+        flush_last();
+    } else {
+        st_suppress++;
+        cupti.library.f.ActivityFlushAll(0);
+        count_dropped();
+        st_suppress--;
+    }
+    take(rows);
+}
+
 const struct st_device_source st_device_source = {
     .collect = collect,
+    .is_pressed = st_buffers_waiting,
+    .collect_waiting = collect_waiting,
     .clock = read_clock,
     .capabilities = add_capabilities,
     .losses = tell_losses,

@@ -90,8 +90,16 @@ static struct st_ring_head *map_shared_ring(struct st_thread *thread, uint32_t r
     return head;
 }
 
-/* Identity, owner and size; head and tail are 0 in fresh pages. */
-static void describe_ring(struct st_ring_head *head, const struct st_thread *thread, uint32_t ring, uint64_t capacity)
+static void name_owner(struct st_ring_head *head, const struct st_thread *thread)
+{
+    enum { GET_NAME = 16 /* PR_GET_NAME */ };
+    head->thread = thread->index;
+    head->tid = thread->tid;
+    st_syscall6(SYS_prctl, GET_NAME, (long)head->thread_name, 0, 0, 0, 0);
+}
+
+/* Identity and size; head and tail are 0 in fresh pages. */
+static void describe_ring(struct st_ring_head *head, uint32_t ring, uint64_t capacity)
 {
     const struct st_ring_head *identity = &st_ring_setup.head;
     for (unsigned i = 0; i < sizeof(head->session); i++) {
@@ -108,8 +116,6 @@ static void describe_ring(struct st_ring_head *head, const struct st_thread *thr
     head->pid = identity->pid;
     head->pid_start = identity->pid_start;
     head->ring = ring;
-    head->thread = thread->index;
-    head->tid = thread->tid;
     head->sample_ticks = identity->sample_ticks;
     head->sample_monotonic_ns = identity->sample_monotonic_ns;
     head->ticks_per_second = identity->ticks_per_second;
@@ -125,7 +131,8 @@ static bool make_ring(struct st_thread *thread)
     uint64_t capacity = st_ring_setup.capacity ? st_ring_setup.capacity : DEFAULT_CAPACITY;
     uint64_t bytes = ST_RING_HEAD_BYTES + capacity * ST_SLOT_BYTES;
     uint32_t ring = atomic_fetch_add_explicit(&ring_count, 1, memory_order_relaxed) + 1;
-    struct st_ring_head *head = st_ring_setup.is_shared ? map_shared_ring(thread, ring, bytes) : NULL;
+    bool is_shared = st_ring_setup.is_shared && bytes <= st_ring_setup.largest_file_bytes;
+    struct st_ring_head *head = is_shared ? map_shared_ring(thread, ring, bytes) : NULL;
     thread->is_private = head == NULL;
     if (!head) {
         thread->ring_path[0] = '\0';
@@ -135,11 +142,12 @@ static bool make_ring(struct st_thread *thread)
         }
     }
     thread->ring_bytes = bytes;
-    thread->ring = head;
     thread->slots = (struct st_slot *)(void *)((uint8_t *)head + ST_RING_HEAD_BYTES);
     thread->slot_mask = capacity - 1;
     thread->head = thread->seen_tail = 0;
-    describe_ring(head, thread, ring, capacity);
+    describe_ring(head, ring, capacity);
+    name_owner(head, thread);
+    atomic_store_explicit(&thread->ring, head, memory_order_release); /* pairs with the writer's acquire */
     return true;
 }
 
@@ -167,10 +175,10 @@ static struct st_thread *take_free_block(void)
 {
     struct st_thread *thread = atomic_load_explicit(&st_threads, memory_order_acquire);
     for (; thread; thread = thread->next) {
-        uint32_t expected = ST_THREAD_FREE;
-        if (atomic_load_explicit(&thread->state, memory_order_relaxed) == ST_THREAD_FREE &&
-            atomic_compare_exchange_strong_explicit(&thread->state, &expected, ST_THREAD_RUNNING,
-                                                    memory_order_acquire, memory_order_relaxed)) {
+        uint32_t state = atomic_load_explicit(&thread->state, memory_order_relaxed);
+        if ((state == ST_THREAD_FREE || state == ST_THREAD_EMPTY) &&
+            atomic_compare_exchange_strong_explicit(&thread->state, &state, ST_THREAD_RUNNING, memory_order_acquire,
+                                                    memory_order_relaxed)) {
             return thread;
         }
     }
@@ -183,43 +191,68 @@ static void reset_position(struct st_thread *thread)
     thread->frame_count = 0;
     thread->runtime_depth = thread->driver_depth = 0;
     thread->pushed_count = thread->pushed_beyond = 0;
+    thread->is_busy = false;
 }
 
-struct st_thread *st_thread_create(void)
+/* New memory for a block; a forked child finds it zeroed and so makes no mistake about whose ring it is. */
+static struct st_thread *map_block(void)
 {
-    if (st_suppress) {
-        return NULL;
-    }
-    st_clock_init();
-    struct st_thread *thread = take_free_block();
-    if (thread) {
-        thread->tid = st_sys_gettid();
-        thread->index = atomic_fetch_add_explicit(&thread_count, 1, memory_order_relaxed) + 1;
-        thread->is_announced = false;
-        reset_position(thread);
-        thread->ring->thread = thread->index;
-        thread->ring->tid = thread->tid;
-        st_thread_current = thread;
-        return thread;
-    }
-    thread = st_sys_mmap(sizeof(*thread), MAP_PRIVATE | MAP_ANONYMOUS, -1);
+    enum { WIPE_ON_FORK = 18 /* MADV_WIPEONFORK, Linux 4.14 */ };
+    struct st_thread *thread = st_sys_mmap(sizeof(*thread), MAP_PRIVATE | MAP_ANONYMOUS, -1);
     if (st_sys_mmap_failed(thread)) {
-        atomic_fetch_add_explicit(&st_lost_no_thread, 1, memory_order_relaxed);
         return NULL;
     }
-    thread->tid = st_sys_gettid();
-    thread->index = atomic_fetch_add_explicit(&thread_count, 1, memory_order_relaxed) + 1;
-    if (!make_ring(thread)) {
-        st_sys_munmap(thread, sizeof(*thread));
-        atomic_fetch_add_explicit(&st_lost_no_thread, 1, memory_order_relaxed);
-        return NULL;
-    }
-    st_thread_current = thread;
+    st_syscall6(SYS_madvise, (long)thread, sizeof(*thread), WIPE_ON_FORK, 0, 0, 0);
+    return thread;
+}
+
+static void publish(struct st_thread *thread)
+{
     struct st_thread *newest = atomic_load_explicit(&st_threads, memory_order_relaxed);
     do {
         thread->next = newest;
     } while (!atomic_compare_exchange_weak_explicit(&st_threads, &newest, thread, memory_order_release,
                                                     memory_order_relaxed)); /* pairs with the writer's acquire */
+}
+
+/* A child that no fork handler told us of (raw clone, _Fork): the session is its parent's. */
+static bool is_stray_child(void)
+{
+    uint32_t owner = st_ring_setup.head.pid;
+    return owner && owner != (uint32_t)st_syscall6(SYS_getpid, 0, 0, 0, 0, 0, 0);
+}
+
+struct st_thread *st_thread_create(void)
+{
+    if (st_suppress || is_stray_child()) {
+        return NULL;
+    }
+    st_clock_init();
+    struct st_thread *thread = take_free_block();
+    bool is_new = !thread;
+    if (!thread && !(thread = map_block())) {
+        atomic_fetch_add_explicit(&st_lost_no_thread, 1, memory_order_relaxed);
+        return NULL;
+    }
+    thread->tid = st_sys_gettid();
+    thread->index = atomic_fetch_add_explicit(&thread_count, 1, memory_order_relaxed) + 1;
+    thread->is_announced = false;
+    reset_position(thread);
+    if (thread->ring) {
+        name_owner(thread->ring, thread);
+    } else if (!make_ring(thread)) {
+        if (is_new) {
+            st_sys_munmap(thread, sizeof(*thread));
+        } else {
+            atomic_store_explicit(&thread->state, ST_THREAD_EMPTY, memory_order_release);
+        }
+        atomic_fetch_add_explicit(&st_lost_no_thread, 1, memory_order_relaxed);
+        return NULL;
+    }
+    st_thread_current = thread;
+    if (is_new) {
+        publish(thread);
+    }
     return thread;
 }
 
@@ -232,12 +265,22 @@ void st_thread_remove_ring(struct st_thread *thread)
     }
 }
 
+void st_thread_drop_ring(struct st_thread *thread)
+{
+    struct st_ring_head *ring = thread->ring;
+    st_thread_remove_ring(thread);
+    atomic_store_explicit(&thread->ring, NULL, memory_order_relaxed);
+    st_sys_munmap(ring, thread->ring_bytes);
+    atomic_store_explicit(&thread->state, ST_THREAD_EMPTY, memory_order_release); /* pairs with take_free_block */
+}
+
 /* The mappings stay (shared pages must not be written); the child starts with empty lists. */
 void st_thread_fork_child(void)
 {
     atomic_store_explicit(&st_threads, NULL, memory_order_relaxed);
     st_thread_current = NULL;
     st_ring_setup.is_shared = false;
+    st_ring_setup.head.pid = 0;
     atomic_store_explicit(&thread_count, 0, memory_order_relaxed);
     atomic_store_explicit(&ring_count, 0, memory_order_relaxed);
     atomic_store_explicit(&st_lost_no_thread, 0, memory_order_relaxed);

@@ -46,7 +46,12 @@ struct st_pushed_range {
     uint64_t token; /* of its stage, 0 = none */
 };
 
-enum st_thread_state { ST_THREAD_RUNNING = 0, ST_THREAD_ENDED = 1, ST_THREAD_FREE = 2 };
+enum st_thread_state {
+    ST_THREAD_RUNNING = 0,
+    ST_THREAD_ENDED = 1,
+    ST_THREAD_FREE = 2,  /* for a new thread, ring and all */
+    ST_THREAD_EMPTY = 3, /* … that makes itself a ring */
+};
 
 struct st_thread {
     /* the ring, producer side */
@@ -54,12 +59,13 @@ struct st_thread {
     uint64_t slot_mask;
     uint64_t head;       /* next slot to fill; published in ring->head */
     uint64_t seen_tail;  /* last value read of ring->tail */
-    struct st_ring_head *ring;
+    _Atomic(struct st_ring_head *) ring; /* set last, after the fields above: the writer looks at it first */
 
     /* where the thread is */
     uint32_t span; /* innermost open span, 0 = none */
     uint32_t open_span_count;
     uint32_t frame_count; /* watched functions in progress */
+    bool is_busy; /* something is being recorded: a signal handler that comes now is not (st_thread_claim) */
     uint8_t runtime_depth, driver_depth; /* watched calls in progress, by layer */
 
     uint32_t index; /* THREAD.thread, from 1 */
@@ -92,6 +98,7 @@ extern __thread uint32_t st_suppress __attribute__((tls_model("initial-exec")));
 /* How rings are made; filled by the session before it starts (zeroed before that: private rings). */
 struct st_ring_setup {
     bool is_shared; /* rings go to shared memory files */
+    uint64_t largest_file_bytes; /* RLIMIT_FSIZE: a larger file would mean a signal to the target */
     uint64_t capacity;
     struct st_ring_head head; /* identity fields, copied into each ring */
     char fallback_prefix[ST_RING_FILE_BYTES - 32]; /* when /dev/shm has no room: PREFIX.ring.N; "" = none */
@@ -110,13 +117,36 @@ void st_thread_fork_child(void);
 
 /* Unlink the ring file (orderly end: all is in the trace). */
 void st_thread_remove_ring(struct st_thread *thread);
+/* … and give its memory back: the thread ended. The block's state becomes ST_THREAD_EMPTY. Writer thread. */
+void st_thread_drop_ring(struct st_thread *thread);
 
 extern _Atomic uint64_t st_lost_no_thread; /* events of threads that could not get a block */
+
+/* Recording is not re-entrant. Claim the thread before, release it after; false: a signal handler interrupted a
+ * recording, what it does runs unrecorded and is counted as lost. */
+static inline bool st_thread_claim(struct st_thread *thread)
+{
+    if (__builtin_expect(thread->is_busy, 0)) {
+        struct st_ring_head *ring = atomic_load_explicit(&thread->ring, memory_order_relaxed);
+        atomic_fetch_add_explicit(&ring->lost, 1, memory_order_relaxed);
+        return false;
+    }
+    thread->is_busy = true;
+    atomic_signal_fence(memory_order_seq_cst);
+    return true;
+}
+
+static inline void st_thread_release(struct st_thread *thread)
+{
+    atomic_signal_fence(memory_order_seq_cst);
+    thread->is_busy = false;
+}
 
 static inline struct st_thread *st_thread_self(void)
 {
     struct st_thread *thread = st_thread_current;
-    return __builtin_expect(thread != NULL, 1) ? thread : st_thread_create();
+    /* the block is zeroed in a child of fork, whatever way it was forked (MADV_WIPEONFORK) */
+    return __builtin_expect(thread != NULL && thread->ring != NULL, 1) ? thread : st_thread_create();
 }
 
 #endif

@@ -163,14 +163,15 @@ static int push(void *domain, bool is_matched, const struct st_stage_match *matc
     struct st_thread *thread = st_thread_self();
 
     close_ranges_over();
-    if (thread == NULL) return 0;
+    if (thread == NULL || !st_thread_claim(thread)) return 0;
     int level = level_of(thread, thread->pushed_count, domain);
     if (thread->pushed_count == ST_MAX_PUSHED_RANGES) {
         thread->pushed_beyond++;
-        return level;
+    } else {
+        uint64_t token = is_matched ? st_stage_enter(match->rule, match->name) : 0;
+        thread->pushed[thread->pushed_count++] = (struct st_pushed_range){domain, token};
     }
-    uint64_t token = is_matched ? st_stage_enter(match->rule, match->name) : 0;
-    thread->pushed[thread->pushed_count++] = (struct st_pushed_range){domain, token};
+    st_thread_release(thread);
     return level;
 }
 
@@ -194,12 +195,8 @@ int st_nvtx_push_attributes(void *domain, const struct st_nvtx_attributes *attri
     return push(domain, is_matched, &match);
 }
 
-int st_nvtx_pop(void *domain)
+static int pop(struct st_thread *thread, void *domain)
 {
-    struct st_thread *thread = st_thread_self();
-
-    close_ranges_over();
-    if (thread == NULL) return -1;
     if (thread->pushed_beyond > 0) {
         thread->pushed_beyond--;
         return ST_MAX_PUSHED_RANGES;
@@ -211,6 +208,17 @@ int st_nvtx_pop(void *domain)
     int level = level_of(thread, i, domain) - 1;
     memmove(&thread->pushed[i - 1], &thread->pushed[i], (thread->pushed_count - i) * sizeof(thread->pushed[0]));
     thread->pushed_count--;
+    return level;
+}
+
+int st_nvtx_pop(void *domain)
+{
+    struct st_thread *thread = st_thread_self();
+
+    close_ranges_over();
+    if (thread == NULL || !st_thread_claim(thread)) return -1;
+    int level = pop(thread, domain);
+    st_thread_release(thread);
     return level;
 }
 

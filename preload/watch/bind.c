@@ -25,8 +25,11 @@ static bool starts_with(const char *text, const char *prefix)
 }
 
 /* By DT_SONAME, so that a renamed file counts; the second form catches copies renamed by auditwheel. */
-static enum st_layer provider_layer(const char *soname)
+enum st_layer object_provider_layer(const char *soname)
 {
+    if (!soname) {
+        return 0;
+    }
     if (starts_with(soname, "libcuda.so")) {
         return ST_LAYER_DRIVER;
     }
@@ -51,7 +54,8 @@ static struct provider *add_provider(const struct object *object, const struct s
     for (uint32_t n = 0; n < count; n++) {
         struct provider *known = &providers[n];
         if (!atomic_load_explicit(&known->is_mapped, memory_order_relaxed) &&
-            strcmp(known->public.soname, object->soname) == 0 && strcmp(known->public.path, object->name) == 0) {
+            known->public.is_far == object->is_far && strcmp(known->public.soname, object->soname) == 0 &&
+            strcmp(known->public.path, object->name) == 0) {
             known->owner = object->id;
             return known;
         }
@@ -64,6 +68,7 @@ static struct provider *add_provider(const struct object *object, const struct s
     snprintf(provider->public.soname, sizeof(provider->public.soname), "%s", object->soname);
     snprintf(provider->public.path, sizeof(provider->public.path), "%s", object->name);
     provider->public.layer = (uint8_t)layer;
+    provider->public.is_far = object->is_far;
     provider->public.simulated = st_elf_function(elf, "simgpu_tracer_set") != 0;
     provider->owner = object->id;
     return provider;
@@ -138,7 +143,7 @@ static void bind_symbols(struct object *object, const struct st_elf *elf, enum s
 
 void object_bind(struct object *object, const struct st_elf *elf, struct found *ret_found)
 {
-    enum st_layer layer = elf->soname ? provider_layer(elf->soname) : 0;
+    enum st_layer layer = object_provider_layer(elf->soname);
     if (layer || (st_watch.matcher && !object_is_system(object))) {
         bind_symbols(object, elf, layer, ret_found);
     }
@@ -162,4 +167,19 @@ bool st_watch_get_provider(uint32_t n, struct st_watch_provider *ret)
     *ret = providers[n].public;
     ret->mapped = atomic_load_explicit(&providers[n].is_mapped, memory_order_relaxed);
     return true;
+}
+
+bool st_watch_driver_is_far(void)
+{
+    bool is_far = false;
+    struct st_watch_provider provider;
+    for (uint32_t n = 0; st_watch_get_provider(n, &provider); n++) {
+        if (provider.mapped && provider.layer == ST_LAYER_DRIVER) {
+            if (!provider.is_far) {
+                return false;
+            }
+            is_far = true;
+        }
+    }
+    return is_far;
 }

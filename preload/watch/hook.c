@@ -23,6 +23,7 @@ enum {
     UNWIND_CONTINUE = 8,      /* _URC_CONTINUE_UNWIND */
     NO_SUCH_HOW = 99,
 };
+#define ONE_STACK_SPAN (256ul << 10) /* frames farther apart than this are taken to lie on different stacks */
 #define MAIN_STACK_SPAN (64ul << 20) /* an address so far below the top is certainly on the main stack */
 
 #define LIKELY(x) __builtin_expect(!!(x), 1)
@@ -52,9 +53,16 @@ static void close_last(struct st_thread *thread, enum st_span_end how)
     }
 }
 
+/* Left by longjmp: at or below a live place of the same stack. Far away it is another stack (a fiber, a signal
+ * stack), whose frames are alive. */
+static inline bool is_abandoned(const struct st_call_frame *frame, uintptr_t live)
+{
+    return frame->stack < live && live - frame->stack < ONE_STACK_SPAN;
+}
+
 static void __attribute__((noinline)) close_abandoned(struct st_thread *thread, uintptr_t live)
 {
-    while (thread->frame_count && thread->frames[thread->frame_count - 1].stack < live) {
+    while (thread->frame_count && is_abandoned(&thread->frames[thread->frame_count - 1], live)) {
         close_last(thread, ST_END_ABANDONED);
         st_watch_count(&st_watch.abandoned);
     }
@@ -64,7 +72,7 @@ static void __attribute__((noinline)) close_abandoned(struct st_thread *thread, 
 static inline struct st_call_frame *open_frame(struct st_thread *thread, uintptr_t stack)
 {
     if (LIKELY(thread->frame_count)) {
-        if (UNLIKELY(thread->frames[thread->frame_count - 1].stack <= stack)) {
+        if (UNLIKELY(is_abandoned(&thread->frames[thread->frame_count - 1], stack + 1))) {
             close_abandoned(thread, stack + 1);
         }
     }
@@ -75,6 +83,20 @@ static inline struct st_call_frame *open_frame(struct st_thread *thread, uintptr
     return &thread->frames[thread->frame_count];
 }
 
+/* Entries of other stacks (fibers) may lie above the one that returns. */
+static struct st_call_frame *__attribute__((noinline)) bring_to_top(struct st_thread *thread, uintptr_t stack)
+{
+    for (uint32_t i = thread->frame_count; i-- > 0;) {
+        if (thread->frames[i].stack == stack) {
+            struct st_call_frame *top = &thread->frames[thread->frame_count - 1], found = thread->frames[i];
+            thread->frames[i] = *top;
+            *top = found;
+            return top;
+        }
+    }
+    return NULL;
+}
+
 /* The entry made at `stack`, now the last one; NULL: it is not there (a forked child, closed by an exception). */
 static inline struct st_call_frame *returning_frame(struct st_thread *thread, uintptr_t stack)
 {
@@ -83,9 +105,7 @@ static inline struct st_call_frame *returning_frame(struct st_thread *thread, ui
     }
     if (UNLIKELY(thread->frames[thread->frame_count - 1].stack != stack)) {
         close_abandoned(thread, stack);
-        if (!thread->frame_count || thread->frames[thread->frame_count - 1].stack != stack) {
-            return NULL;
-        }
+        return bring_to_top(thread, stack);
     }
     return &thread->frames[thread->frame_count - 1];
 }
@@ -123,18 +143,9 @@ static void mark_runtime_call(struct st_thread *thread)
     }
 }
 
-static inline int64_t enter_call(const struct st_watch_target *target, const uint64_t *words)
+/* Words to pass on, or ST_WATCH_JUMP. The thread is claimed. */
+static inline int64_t open_call(struct st_thread *thread, const struct st_watch_target *target, const uint64_t *words)
 {
-    if (UNLIKELY(st_suppress)) {
-        return ST_WATCH_JUMP;
-    }
-    if (UNLIKELY(!atomic_load_explicit(&st_watch.is_first_done, memory_order_relaxed)) && !first_call(target, words)) {
-        return ST_WATCH_JUMP;
-    }
-    struct st_thread *thread = st_thread_self();
-    if (UNLIKELY(!thread)) {
-        return ST_WATCH_JUMP;
-    }
     const struct st_call_row *row = target->row;
     bool is_driver = row->layer == ST_LAYER_DRIVER;
     struct st_call_frame *frame = open_frame(thread, stack_pointer(words));
@@ -165,6 +176,26 @@ static inline int64_t enter_call(const struct st_watch_target *target, const uin
     }
     frame->begin_ticks = st_ticks();
     return target->stack_words;
+}
+
+static inline int64_t enter_call(const struct st_watch_target *target, const uint64_t *words)
+{
+    if (UNLIKELY(st_suppress)) {
+        return ST_WATCH_JUMP;
+    }
+    if (UNLIKELY(!atomic_load_explicit(&st_watch.is_first_done, memory_order_relaxed)) && !first_call(target, words)) {
+        return ST_WATCH_JUMP;
+    }
+    struct st_thread *thread = st_thread_self();
+    if (UNLIKELY(!thread)) {
+        return ST_WATCH_JUMP;
+    }
+    if (UNLIKELY(!st_thread_claim(thread))) {
+        return ST_WATCH_JUMP;
+    }
+    int64_t count = open_call(thread, target, words);
+    st_thread_release(thread);
+    return count;
 }
 
 static bool is_in_lookup(const struct st_thread *thread)
@@ -202,10 +233,9 @@ static void __attribute__((noinline)) after_special_call(struct st_thread *threa
     }
 }
 
-static inline void leave_call(const struct st_watch_target *target, const uint64_t *words, uint64_t value)
+static inline void close_call(struct st_thread *thread, const struct st_watch_target *target, const uint64_t *words,
+                              uint64_t value, uint64_t end_ticks)
 {
-    uint64_t end_ticks = st_ticks();
-    struct st_thread *thread = st_thread_current;
     struct st_call_frame *frame = returning_frame(thread, stack_pointer(words));
     if (UNLIKELY(!frame)) {
         return;
@@ -226,6 +256,16 @@ static inline void leave_call(const struct st_watch_target *target, const uint64
     }
     if (UNLIKELY(target->comes_back || row->mark)) {
         after_special_call(thread, target, words, result);
+    }
+}
+
+static inline void leave_call(const struct st_watch_target *target, const uint64_t *words, uint64_t value)
+{
+    uint64_t end_ticks = st_ticks();
+    struct st_thread *thread = st_thread_current;
+    if (LIKELY(thread != NULL) && LIKELY(st_thread_claim(thread))) { /* wiped by a fork: no frame is found */
+        close_call(thread, target, words, value, end_ticks);
+        st_thread_release(thread);
     }
 }
 
@@ -253,12 +293,10 @@ static int64_t readable_words(uintptr_t stack, uint32_t wanted)
     return wanted;
 }
 
-static int64_t __attribute__((noinline)) enter_stage(const struct st_watch_target *target, const uint64_t *words)
+/* `thread` may be NULL: the stage's first event makes its block. */
+static int64_t open_stage(struct st_thread *thread, const struct st_watch_target *target, uintptr_t stack)
 {
-    uintptr_t stack = stack_pointer(words);
-    struct st_thread *thread = st_thread_current;
-    if (st_suppress || !st_watch.hooks.stage_enter || !st_watch.hooks.stage_leave ||
-        (thread && !open_frame(thread, stack))) {
+    if (thread && !open_frame(thread, stack)) {
         return ST_WATCH_JUMP;
     }
     uint64_t token = st_watch.hooks.stage_enter(target->rule, target->symbol);
@@ -282,11 +320,29 @@ static int64_t __attribute__((noinline)) enter_stage(const struct st_watch_targe
     return readable_words(stack, target->stack_words);
 }
 
+static int64_t __attribute__((noinline)) enter_stage(const struct st_watch_target *target, const uint64_t *words)
+{
+    struct st_thread *thread = st_thread_current;
+    thread = thread && thread->ring ? thread : NULL;
+    if (st_suppress || !st_watch.hooks.stage_enter || !st_watch.hooks.stage_leave ||
+        (thread && !st_thread_claim(thread))) {
+        return ST_WATCH_JUMP;
+    }
+    int64_t count = open_stage(thread, target, stack_pointer(words));
+    if (thread) {
+        st_thread_release(thread);
+    }
+    return count;
+}
+
 static void __attribute__((noinline)) leave_stage(const uint64_t *words)
 {
     struct st_thread *thread = st_thread_current;
-    if (returning_frame(thread, stack_pointer(words))) {
-        close_last(thread, ST_END_RETURN);
+    if (thread && st_thread_claim(thread)) {
+        if (returning_frame(thread, stack_pointer(words))) {
+            close_last(thread, ST_END_RETURN);
+        }
+        st_thread_release(thread);
     }
 }
 

@@ -28,6 +28,18 @@ struct unknown_pointer {
     struct st_watch_target *target;
 };
 
+/* Names that no row has are many and harmless, but not those of the families whose calls are operations. */
+static bool is_watched_family(const char *symbol)
+{
+    static const char *const FAMILIES[] = {"cuLaunch", "cuGraphLaunch", "cuMemcpy", "cuMemset"};
+    for (size_t i = 0; i < sizeof(FAMILIES) / sizeof(FAMILIES[0]); i++) {
+        if (strncmp(symbol, FAMILIES[i], strlen(FAMILIES[i])) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Inside the lock. */
 static void note_miss(const struct unknown_pointer *pointer)
 {
@@ -69,7 +81,7 @@ static void *thunk_for(struct unknown_pointer *pointer)
         return pointer->address;
     }
     struct st_watch_target *target = st_target_find(pointer->address);
-    if (!target && st_call_find(pointer->symbol) >= 0) {
+    if (!target && (st_call_find(pointer->symbol) >= 0 || is_watched_family(pointer->symbol))) {
         pointer->call = st_call_find_version(pointer->symbol, pointer->version, pointer->flags);
         st_watch_locked(adopt, pointer);
         target = pointer->target;

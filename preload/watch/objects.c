@@ -127,15 +127,23 @@ bool object_is_system(const struct object *object)
 
 /* ---- the passes -------------------------------------------------------------------------------- */
 
-static void read_object(struct object *object)
+void object_read(struct object *object, struct found *ret_found)
 {
     struct st_elf elf;
     st_watch_count(&st_watch.objects);
     object->id = ++last_id;
+    object->is_fresh = st_watch.is_started;
     if (st_elf_read(&elf, object->base, (const ElfW(Dyn) *)object->dynamic)) {
         object->soname = elf.soname;
-        object_bind(object, &elf, &found);
+        object_bind(object, &elf, ret_found);
     }
+}
+
+/* With the shim everything loaded after the start binds to edited symbols. */
+static bool needs_slot_pass(void)
+{
+    return !st_watch.is_started || !st_watch_is_audited() ||
+           atomic_load_explicit(&st_watch.edits_refused, memory_order_relaxed) != 0;
 }
 
 /* Slots of an object that was not relocated are looked at again next time, as if the targets were new. */
@@ -160,8 +168,7 @@ static uintptr_t dynamic_of(const struct dl_phdr_info *info)
     return 0;
 }
 
-/* The same place, but is it the same object? */
-static bool is_same_object(const struct object *object)
+bool object_is_same(const struct object *object)
 {
     struct st_elf elf;
     return st_elf_read(&elf, object->base, (const ElfW(Dyn) *)object->dynamic) && elf.soname == object->soname &&
@@ -181,16 +188,16 @@ static int list_object(struct dl_phdr_info *info, size_t size, void *arg)
     if (!object) {
         return 0;
     }
-    if (known && (!*may_be_replaced || is_same_object(known))) {
+    if (known && (!*may_be_replaced || object_is_same(known))) {
         known->is_met = true;
         *object = *known;
-        object->is_met = false;
+        object->is_met = object->is_fresh = false;
     }
     object->name = info->dlpi_name;
     object->headers = info->dlpi_phdr;
     object->header_count = info->dlpi_phnum;
     if (object->id == 0) {
-        read_object(object);
+        object_read(object, &found);
     }
     return 0;
 }
@@ -209,6 +216,7 @@ static void list_objects(bool may_be_replaced)
         before->objects[i].is_met = false;
     }
     table = after;
+    far_objects_look(&found);
 }
 
 /* First callback of an outer dl_iterate_phdr: the lock is ours; nested walks are allowed. */
@@ -221,12 +229,17 @@ static int look(struct dl_phdr_info *info, size_t size, void *arg)
     is_looking = true;
     bool *has_provider = arg;
     if (adds != seen_adds || subs != seen_subs) {
+        bool had_calls = found.calls;
+        found.calls = false;
         list_objects(subs != seen_subs);
         seen_adds = adds;
         seen_subs = subs;
         *has_provider = found.calls;
+        found.calls |= had_calls;
     }
-    if (found.calls || found.stages || is_deepbind) {
+    if (!needs_slot_pass()) {
+        must_look = false;
+    } else if (found.calls || found.stages || is_deepbind) {
         rewrite_slots_of_all();
     }
     is_looking = false;
@@ -261,6 +274,11 @@ void st_objects_fork_child(void)
 {
     fork_last = last_object(&fork_count);
     is_forked = true;
+}
+
+void st_objects_lock_is_free(void)
+{
+    is_forked = false;
 }
 
 static bool is_blocked(void)
@@ -344,5 +362,10 @@ bool st_objects_find(const void *address, uint32_t *ret_owner, const char **ret_
             return true;
         }
     }
-    return false;
+    const struct object *object = far_objects_find(address);
+    if (object) {
+        *ret_owner = object->id;
+        *ret_name = object->name;
+    }
+    return object != NULL;
 }

@@ -21,12 +21,16 @@ struct object {
     bool is_met;             /* in the list pass under way */
     bool owns_stages, imports_stages;
     bool has_dl_slots_done;
+    bool is_far;   /* in another link namespace (far.c) */
+    bool is_fresh; /* met after the start, in the list pass before this slot pass */
 };
 
 bool object_contains(const struct object *object, uintptr_t address);
 uintptr_t object_end(const struct object *object);
 /* The loader, libc and its parts: nothing there is a stage, and their slots stay as they are. */
 bool object_is_system(const struct object *object);
+/* Is what lies there now what was read? Not if it was unloaded and another one took its place. */
+bool object_is_same(const struct object *object);
 
 /* ---- bind.c ---- */
 
@@ -36,8 +40,18 @@ struct found {
     bool calls, stages;
 };
 void object_bind(struct object *object, const struct st_elf *elf, struct found *ret_found);
+/* Read and bind an object that was not met before. */
+void object_read(struct object *object, struct found *ret_found);
+/* The layer that a library of this soname provides, 0 = none. NULL = no soname. */
+enum st_layer object_provider_layer(const char *soname);
 /* It is gone, and with it the addresses of its functions. */
 void object_forget(const struct object *object);
+
+/* ---- far.c ---- */
+
+/* Look at the objects of the other link namespaces; part of the list pass. */
+void far_objects_look(struct found *ret_found);
+const struct object *far_objects_find(const void *address);
 
 /* ---- slots.c ---- */
 

@@ -4,6 +4,7 @@
  * provider or a stage library is new; objects that import nothing of ours never have their relocations read.
  * Runs inside dl_iterate_phdr callbacks (objects.c).
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "objects.h"
@@ -53,6 +54,25 @@ static void *dl_replacement(const struct object *object, const struct st_elf *el
     return value == real || is_lazy ? (is_dlsym ? (void *)dlsym : (void *)dlopen) : NULL;
 }
 
+/*
+ * An object that came in the same dlopen as the CUDA library that it is bound to: its constructors have run
+ * already. What they called was not seen.
+ */
+static char first_bound_before[256];
+
+static void note_bound_before(const struct object *object)
+{
+    if (atomic_load_explicit(&st_watch.bound_before, memory_order_relaxed) == 0) {
+        snprintf(first_bound_before, sizeof(first_bound_before), "%s", object->name);
+    }
+    atomic_fetch_add_explicit(&st_watch.bound_before, 1, memory_order_release); /* pairs with the getter */
+}
+
+const char *st_watch_first_bound_before(void)
+{
+    return atomic_load_explicit(&st_watch.bound_before, memory_order_acquire) ? first_bound_before : "";
+}
+
 struct slot_pass {
     struct object *object;
     struct st_elf elf;
@@ -60,6 +80,7 @@ struct slot_pass {
     uintptr_t object_bytes;
     bool want_targets, want_dl;
     bool is_unrelocated;
+    bool has_calls; /* a call's slot held the real address */
 };
 
 static void visit_slots(struct slot_pass *pass, const ElfW(Rela) *relocations, size_t count)
@@ -81,6 +102,7 @@ static void visit_slots(struct slot_pass *pass, const ElfW(Rela) *relocations, s
         }
         if (pass->want_targets) {
             with = replacement(&pass->elf, symbol, value);
+            pass->has_calls |= with && st_target_of_thunk(with)->kind == ST_TARGET_CALL;
         }
         if (!with && pass->want_dl) {
             with = dl_replacement(pass->object, &pass->elf, symbol, value);
@@ -113,6 +135,10 @@ bool object_rewrite_slots(struct object *object, struct found found, bool want_d
                     pass.elf.relocation_count - pass.elf.relative_count);
     }
     st_patch_end(&pass.patch);
+    if (object->is_fresh && pass.has_calls) {
+        note_bound_before(object);
+    }
+    object->is_fresh = false;
     object->has_dl_slots_done |= pass.want_dl && !pass.is_unrelocated;
     return pass.is_unrelocated;
 }

@@ -26,6 +26,7 @@ void st_watch_start(char **argv)
     st_watch_resolve();
     st_watch_scan();
     st_watch.is_started = true;
+    st_far_start();
 }
 
 void st_watch_fork_child(void)
@@ -33,6 +34,7 @@ void st_watch_fork_child(void)
     atomic_store_explicit(&st_watch.is_first_done, false, memory_order_relaxed);
     atomic_store_explicit(&st_watch.is_init_told, false, memory_order_relaxed);
     st_objects_fork_child();
+    st_far_fork_child();
 }
 
 /* ---- before main -------------------------------------------------------------------------------- */
@@ -118,8 +120,9 @@ void st_watch_get_stats(struct st_watch_stats *ret)
 #define FIGURE(name) .name = atomic_load_explicit(&st_watch.name, memory_order_relaxed)
     *ret = (struct st_watch_stats){
         FIGURE(scans), FIGURE(objects), FIGURE(edits), FIGURE(edits_refused), FIGURE(slots), FIGURE(slots_refused),
-        FIGURE(out_of_reach), FIGURE(thrown), FIGURE(abandoned), FIGURE(too_deep), FIGURE(lookups_asked),
-        FIGURE(lookups_found), FIGURE(lookups_wrapped), FIGURE(lookups_passed), FIGURE(lookups_not_found),
+        FIGURE(out_of_reach), FIGURE(bound_before), FIGURE(thrown), FIGURE(abandoned), FIGURE(too_deep),
+        FIGURE(lookups_asked), FIGURE(lookups_found), FIGURE(lookups_wrapped), FIGURE(lookups_passed),
+        FIGURE(lookups_not_found),
         .thunks = st_target_count(ST_TARGET_CALL), .stage_thunks = st_target_count(ST_TARGET_STAGE),
     };
 #undef FIGURE

@@ -82,7 +82,9 @@ struct st_watch_stats {
     uint64_t edits_refused; /* … that the system did not let us edit */
     uint64_t slots;         /* slots rewritten */
     uint64_t slots_refused;
-    uint64_t out_of_reach;  /* functions without a thunk (pool full), objects not remembered (table full) */
+    uint64_t out_of_reach;  /* functions without a thunk (pool full), objects not remembered (table full),
+                               libraries in other link namespaces (st_watch_get_unreached) */
+    uint64_t bound_before;  /* objects that came together with a CUDA library: their constructors' calls were missed */
     uint64_t thunks;        /* in use: CUDA */
     uint64_t stage_thunks;  /* in use: stage functions */
     uint64_t thrown;        /* entries closed by an exception */
@@ -108,10 +110,30 @@ struct st_watch_provider {
     char path[256];
     bool simulated; /* exports simgpu_tracer_set */
     bool mapped;    /* still */
+    bool is_far;    /* in another link namespace (dlmopen) */
     uint8_t layer;  /* enum st_layer */
     uint32_t functions; /* with a thunk */
 };
 /* The n-th provider ever seen; false at the end. */
 bool st_watch_get_provider(uint32_t n, struct st_watch_provider *ret);
+
+/* ---- other link namespaces (dlmopen) ---- */
+
+/* Is the LD_AUDIT shim there? Then objects of every namespace are seen before anything binds to them. */
+bool st_watch_is_audited(void);
+
+/* A CUDA library in another link namespace whose calls are not seen. */
+struct st_watch_unreached {
+    char soname[48];
+    char path[256];
+};
+/* The n-th one since the start or the fork (at most 16 kept); false at the end. As of the last scan. */
+bool st_watch_get_unreached(uint32_t n, struct st_watch_unreached *ret);
+
+/* Is the only driver in another link namespace? Libraries loaded by us would bring a second one. */
+bool st_watch_driver_is_far(void);
+
+/* The first object counted by bound_before, or "". */
+const char *st_watch_first_bound_before(void);
 
 #endif

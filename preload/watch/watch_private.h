@@ -26,6 +26,7 @@ struct st_watch_state {
     /* figures */
     _Atomic uint64_t scans, objects, edits, edits_refused, slots, slots_refused, out_of_reach;
     _Atomic uint64_t thrown, abandoned, too_deep;
+    _Atomic uint64_t bound_before;
     _Atomic uint64_t lookups_asked, lookups_found, lookups_wrapped, lookups_passed, lookups_not_found;
 };
 extern struct st_watch_state st_watch;
@@ -47,6 +48,14 @@ bool st_objects_find(const void *address, uint32_t *ret_owner, const char **ret_
 void st_objects_deepbind(void);
 
 void st_objects_fork_child(void);
+/* The loader's lock was seen free by the thread that calls. */
+void st_objects_lock_is_free(void);
+
+/* ---- far.c ---- */
+
+/* From now on the shim tells of new objects. Last step of the start. */
+void st_far_start(void);
+void st_far_fork_child(void);
 
 /* ---- patch.c: inside the lock ---- */
 

@@ -104,6 +104,11 @@ static void make_name(struct name *name, const struct st_sink_request *request)
         }
     }
     expand(name, pattern, request->program);
+    struct stat status;
+    if (name->length && name->text[name->length - 1] != '/' && stat(name->text, &status) == 0 &&
+        S_ISDIR(status.st_mode)) {
+        put(name, "/"); /* a folder that is there is a folder, slash or not */
+    }
     if (name->length && name->text[name->length - 1] == '/') {
         expand(name, DEFAULT_NAME, request->program);
     }
@@ -145,6 +150,11 @@ static bool create(struct st_sink *sink, const char *path)
     if (sink->fd < 0) {
         sink->last_errno = errno;
         return false;
+    }
+    struct stat status;
+    if (fstat(sink->fd, &status) == 0) {
+        sink->device = status.st_dev;
+        sink->inode = status.st_ino;
     }
     flock(sink->fd, LOCK_EX | LOCK_NB); /* a fixed name belongs to the process that holds it */
     snprintf(sink->path, sizeof(sink->path), "%s", path);
@@ -257,9 +267,34 @@ bool st_sink_open(struct st_sink *sink, const struct st_sink_request *request)
     return true;
 }
 
+static bool is_our_file(const struct st_sink *sink, int fd)
+{
+    struct stat status;
+    return fd >= 0 && fstat(fd, &status) == 0 && status.st_dev == sink->device && status.st_ino == sink->inode;
+}
+
+/* The descriptor still is our file, or the file is opened again by its name. */
+static bool hold_file(struct st_sink *sink)
+{
+    if (is_our_file(sink, sink->fd)) {
+        return true;
+    }
+    sink->fd = open(sink->path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+    if (sink->fd >= 0 && !is_our_file(sink, sink->fd)) {
+        close(sink->fd);
+        sink->fd = -1;
+        errno = ESTALE;
+    }
+    sink->last_errno = sink->fd < 0 ? errno : sink->last_errno;
+    return sink->fd >= 0;
+}
+
 bool st_sink_append(struct st_sink *sink, const void *bytes, size_t length)
 {
     size_t done = 0;
+    if (!hold_file(sink)) {
+        return false;
+    }
     while (done < length) {
         ssize_t written = pwrite(sink->fd, (const uint8_t *)bytes + done, length - done, (off_t)(sink->offset + done));
         if (written < 0 && errno == EINTR) {
@@ -280,8 +315,8 @@ bool st_sink_append(struct st_sink *sink, const void *bytes, size_t length)
 
 void st_sink_close(struct st_sink *sink)
 {
-    if (sink->fd >= 0) {
+    if (is_our_file(sink, sink->fd)) {
         close(sink->fd);
-        sink->fd = -1;
     }
+    sink->fd = -1;
 }

@@ -21,7 +21,8 @@ struct st_sink_request {
 };
 
 struct st_sink {
-    int fd; /* -1: no file */
+    int fd; /* -1: no file. The target may close it behind our back and get the number for a file of its own */
+    uint64_t device, inode; /* what the file is */
     char path[ST_SINK_PATH_BYTES]; /* absolute */
     bool is_elsewhere;             /* the wanted folder could not be written: path lies in TMPDIR or /tmp */
     uint64_t offset;               /* end of the last whole frame */

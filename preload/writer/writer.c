@@ -14,6 +14,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -25,15 +26,21 @@
 
 #include "preload/record/record.h"
 #include "preload/record/syscall.h"
+#include "threads.h"
 #include "preload/trace/chunk.h"
 #include "preload/trace/slots.h"
 
 enum { BUSY_POLL_NS = 5000000, IDLE_POLL_NS = 50000000, POLLS_TO_IDLE = 20, SECOND_FLUSH_NS = 10000000 };
+enum { DEVICE_FLUSH_NS = 250000000 };
+enum { MANY_RINGS = 8, KEPT_RINGS = 4 };
+enum readiness { STARTING = 0, BEGUN = 1, NOT_BEGUN = 2 };
 
 static struct {
     pthread_t thread;
-    _Atomic int stop;   /* set by st_writer_finish */
-    _Atomic int done;   /* set by the thread, last */
+    _Atomic int ready; /* enum readiness, set by the thread */
+    _Atomic int stop;  /* set by st_writer_finish, or when the start is given up */
+    _Atomic int done;  /* set by the thread, last */
+    bool (*prepare)(struct st_writer_setup *);
     _Atomic bool wants_clock; /* a device source came: read the clocks soon */
     _Atomic(const struct st_device_source *) device;
     struct st_writer_setup setup;
@@ -42,13 +49,13 @@ static struct {
     struct st_slot_rows slots;
     struct st_device_rows device_rows;
     struct st_buffer payload, out, index;
-    uint64_t last_flush_ns;
+    uint64_t last_flush_ns, last_device_flush_ns;
     uint64_t lost[ST_LOST_CAUSES];        /* noticed by the writer itself: disk, limit */
     uint64_t device_lost[ST_LOST_CAUSES]; /* as last told by the device side */
     uint64_t state_hash;
     bool is_at_limit;
     int quiet_polls;
-} writer;
+} writer = {.sink.fd = -1};
 
 /* ---- losses ----------------------------------------------------------------------------------- */
 
@@ -56,7 +63,8 @@ static uint64_t ring_losses(void)
 {
     uint64_t lost = 0;
     for (struct st_thread *t = atomic_load_explicit(&st_threads, memory_order_acquire); t; t = t->next) {
-        lost += atomic_load_explicit(&t->ring->lost, memory_order_relaxed);
+        const struct st_ring_head *ring = atomic_load_explicit(&t->ring, memory_order_acquire);
+        lost += ring ? atomic_load_explicit(&ring->lost, memory_order_relaxed) : 0;
     }
     return lost;
 }
@@ -155,6 +163,29 @@ static bool has_room_for_boundaries(void)
     return writer.sink.offset + end_reserve_bytes() < writer.sink.limit_bytes;
 }
 
+/* The THREAD row, with a thread's first events. A thread that is gone already has left its name in its ring. */
+static void add_thread(struct st_buffer *payload, struct st_thread *thread, const struct st_ring_head *ring)
+{
+    struct st_rows rows = {.table = ST_T_THREAD};
+    char path[64], name[32];
+    ssize_t length = -1;
+    snprintf(path, sizeof(path), "/proc/self/task/%u/comm", thread->tid);
+    long fd = st_sys_open(path, 0 /* O_RDONLY */, 0);
+    if (fd >= 0) {
+        length = read((int)fd, name, sizeof(name));
+        st_sys_close((int)fd);
+    }
+    if (length <= 0) {
+        length = (ssize_t)strnlen(ring->thread_name, sizeof(ring->thread_name));
+        memcpy(name, ring->thread_name, (size_t)length);
+    }
+    length -= length > 0 && name[length - 1] == '\n';
+    st_rows_add(&rows, (int64_t[ST_COUNT_C_THREAD]){thread->index, thread->tid, 0},
+                &(struct st_text){name, (uint32_t)length});
+    st_table_encode(&rows, payload);
+    st_rows_finish(&rows);
+}
+
 /* Write what a thread's ring holds. A ring that could not be written keeps its slots for the next try. */
 static void drain_ring(struct st_thread *thread)
 {
@@ -170,6 +201,11 @@ static void drain_ring(struct st_thread *thread)
     struct st_chunk_head head = {.kind = ST_CHUNK_EVENTS, .ring = ring->ring, .thread = thread->index,
                                  .first_slot = from, .end_slot = to, .first_ticks = writer.slots.first_ticks,
                                  .last_ticks = writer.slots.last_ticks};
+    bool is_announced = thread->is_announced;
+    if (!is_announced) {
+        add_thread(&writer.payload, thread, ring);
+        thread->is_announced = true;
+    }
     bool is_done = skipped != UINT64_MAX && st_slot_rows_encode(&writer.slots, &writer.payload);
     if (is_done && (!writer.is_at_limit || has_room_for_boundaries())) {
         is_done = write_chunk(&head, writer.slots.rows_max);
@@ -178,34 +214,60 @@ static void drain_ring(struct st_thread *thread)
     if (is_done) {
         writer.lost[ST_LOST_LIMIT] += skipped;
         atomic_store_explicit(&ring->tail, to, memory_order_release); /* pairs with the producer's acquire */
+    } else {
+        thread->is_announced = is_announced;
     }
 }
 
-/* Does the thread still exist? Its block can serve another one as soon as its ring is written out. */
-static void look_after(struct st_thread *thread)
+/* Slots that are committed and not yet in the file. */
+static uint64_t waiting_slots(const struct st_ring_head *ring)
+{
+    return atomic_load_explicit(&ring->head, memory_order_acquire) - /* pairs with st_ring_commit */
+           atomic_load_explicit(&ring->tail, memory_order_relaxed);
+}
+
+/* Does the thread still exist? Its block can serve another one as soon as its ring is written out; a few
+ * such blocks keep their rings, the rest give their memory back. Returns whether it is one of the few. */
+static bool look_after(struct st_thread *thread, struct st_ring_head *ring, bool may_keep)
 {
     uint32_t state = atomic_load_explicit(&thread->state, memory_order_relaxed);
     if (state == ST_THREAD_RUNNING && syscall(SYS_tgkill, getpid(), thread->tid, 0) != 0 && errno == ESRCH) {
-        atomic_store_explicit(&thread->state, ST_THREAD_ENDED, memory_order_relaxed);
-    } else if (state == ST_THREAD_ENDED &&
-               atomic_load_explicit(&thread->ring->head, memory_order_acquire) ==
-                   atomic_load_explicit(&thread->ring->tail, memory_order_relaxed)) {
-        atomic_store_explicit(&thread->state, ST_THREAD_FREE, memory_order_release); /* pairs with take_free_block */
+        state = ST_THREAD_ENDED;
+        atomic_store_explicit(&thread->state, state, memory_order_relaxed);
     }
+    if (state != ST_THREAD_ENDED || waiting_slots(ring)) {
+        return state == ST_THREAD_FREE;
+    }
+    if (may_keep) {
+        atomic_store_explicit(&thread->state, ST_THREAD_FREE, memory_order_release); /* pairs with take_free_block */
+        return true;
+    }
+    writer.lost[ST_LOST_RING_FULL] += atomic_load_explicit(&ring->lost, memory_order_relaxed);
+    st_thread_drop_ring(thread);
+    return false;
 }
 
+/* Threads come and go: those that ended are noticed at flushes, and at each poll while there are many. */
 static bool drain_rings(bool is_flush)
 {
-    bool had_events = false;
+    static unsigned ring_count;
+    bool had_events = false, looks_after = is_flush || ring_count > MANY_RINGS;
+    unsigned kept = 0;
+    ring_count = 0;
     for (struct st_thread *t = atomic_load_explicit(&st_threads, memory_order_acquire); t; t = t->next) {
-        uint64_t waiting = atomic_load_explicit(&t->ring->head, memory_order_acquire) -
-                           atomic_load_explicit(&t->ring->tail, memory_order_relaxed);
+        struct st_ring_head *ring = atomic_load_explicit(&t->ring, memory_order_acquire);
+        if (!ring) {
+            continue;
+        }
+        ring_count++;
+        uint64_t waiting = waiting_slots(ring);
         had_events |= waiting > 0;
-        if (waiting && (is_flush || waiting > (t->slot_mask + 1) / 4)) {
+        bool is_over = atomic_load_explicit(&t->state, memory_order_relaxed) == ST_THREAD_ENDED;
+        if (waiting && (is_flush || is_over || waiting > (t->slot_mask + 1) / 4)) {
             drain_ring(t);
         }
-        if (is_flush) {
-            look_after(t);
+        if (looks_after) {
+            kept += look_after(t, ring, kept < KEPT_RINGS);
         }
     }
     return had_events;
@@ -220,16 +282,9 @@ static struct st_rows *each_device_table(int index)
     return index < (int)(sizeof(all) / sizeof(all[0])) ? all[index] : NULL;
 }
 
-static void flush_device(bool is_final)
+/* Write the device rows as one chunk. */
+static void write_device_rows(const struct st_device_source *device)
 {
-    const struct st_device_source *device = atomic_load_explicit(&writer.device, memory_order_acquire);
-    if (!device) {
-        return;
-    }
-    check_limit();
-    if (device->collect) {
-        device->collect(&writer.device_rows, is_final);
-    }
     if (device->losses) {
         device->losses(writer.device_lost);
     }
@@ -249,6 +304,28 @@ static void flush_device(bool is_final)
     }
 }
 
+static void flush_device(bool is_final)
+{
+    const struct st_device_source *device = atomic_load_explicit(&writer.device, memory_order_acquire);
+    writer.last_device_flush_ns = st_clock_ns(CLOCK_MONOTONIC);
+    if (device && device->collect) {
+        check_limit();
+        device->collect(&writer.device_rows, is_final);
+        write_device_rows(device);
+    }
+}
+
+/* Between flushes: full buffers are taken at once, lest there be none left to lend. */
+static void relieve_device(void)
+{
+    const struct st_device_source *device = atomic_load_explicit(&writer.device, memory_order_acquire);
+    if (device && device->is_pressed && device->is_pressed()) {
+        check_limit();
+        device->collect_waiting(&writer.device_rows);
+        write_device_rows(device);
+    }
+}
+
 static void add_clock(struct st_buffer *payload)
 {
     const struct st_device_source *device = atomic_load_explicit(&writer.device, memory_order_acquire);
@@ -258,30 +335,6 @@ static void add_clock(struct st_buffer *payload)
     st_rows_add(&rows, (int64_t[ST_COUNT_C_CLOCK]){(int64_t)sample.ticks, (int64_t)sample.monotonic_ns,
                                                    (int64_t)sample.raw_ns, (int64_t)sample.realtime_ns,
                                                    (int64_t)sample.device_ns, (int64_t)sample.width_ticks}, NULL);
-    st_table_encode(&rows, payload);
-    st_rows_finish(&rows);
-}
-
-static void add_threads(struct st_buffer *payload)
-{
-    struct st_rows rows = {.table = ST_T_THREAD};
-    for (struct st_thread *t = atomic_load_explicit(&st_threads, memory_order_acquire); t; t = t->next) {
-        char path[64], name[32];
-        if (t->is_announced) {
-            continue;
-        }
-        t->is_announced = true;
-        ssize_t length = -1;
-        snprintf(path, sizeof(path), "/proc/self/task/%u/comm", t->tid);
-        long fd = st_sys_open(path, 0 /* O_RDONLY */, 0);
-        if (fd >= 0) {
-            length = read((int)fd, name, sizeof(name));
-            st_sys_close((int)fd);
-        }
-        length = length > 0 && name[length - 1] == '\n' ? length - 1 : length;
-        st_rows_add(&rows, (int64_t[ST_COUNT_C_THREAD]){t->index, t->tid, 0},
-                    &(struct st_text){name, length > 0 ? (uint32_t)length : 0});
-    }
     st_table_encode(&rows, payload);
     st_rows_finish(&rows);
 }
@@ -317,7 +370,6 @@ static void add_changed_state(struct st_buffer *payload, bool is_final)
 static void write_facts(bool is_final)
 {
     add_clock(&writer.payload);
-    add_threads(&writer.payload);
     add_changed_state(&writer.payload, is_final);
     if (is_final) {
         struct st_rows end = {.table = ST_T_END};
@@ -347,24 +399,81 @@ static void close_file(void)
     }
     st_sink_close(&writer.sink);
     for (struct st_thread *t = atomic_load_explicit(&st_threads, memory_order_acquire); t; t = t->next) {
-        if (atomic_load_explicit(&t->ring->head, memory_order_acquire) ==
-            atomic_load_explicit(&t->ring->tail, memory_order_relaxed)) {
+        const struct st_ring_head *ring = atomic_load_explicit(&t->ring, memory_order_acquire);
+        if (ring && !waiting_slots(ring)) {
             st_thread_remove_ring(t); /* what could not be written stays in its ring for `recover` */
         }
     }
+}
+
+static void futex_wake(_Atomic int *word)
+{
+    syscall(SYS_futex, word, 1 /* FUTEX_WAKE */, 1, NULL, NULL, 0);
+}
+
+/* Sleep until the word is no longer `value`, woken or not, or until the time is up. False: it still is. */
+static bool futex_wait(_Atomic int *word, int value, uint64_t until_ns)
+{
+    while (atomic_load_explicit(word, memory_order_acquire) == value) {
+        uint64_t now = st_clock_ns(CLOCK_MONOTONIC);
+        if (now >= until_ns) {
+            return false;
+        }
+        struct timespec wait = {.tv_sec = (time_t)((until_ns - now) / 1000000000),
+                                .tv_nsec = (long)((until_ns - now) % 1000000000)};
+        syscall(SYS_futex, word, 0 /* FUTEX_WAIT */, value, &wait, NULL, 0);
+    }
+    return true;
+}
+
+/* File, header, start facts. */
+static bool begin_trace(void)
+{
+    st_slot_rows_init(&writer.slots);
+    writer.device_rows = (struct st_device_rows){
+        .kernel.table = ST_T_KERNEL, .copy.table = ST_T_COPY, .memset.table = ST_T_MEMSET,
+        .driver_api.table = ST_T_DRIVER_API, .device.table = ST_T_DEVICE, .string.table = ST_T_STRING};
+    if (!writer.prepare(&writer.setup)) {
+        return false;
+    }
+    writer.sink = writer.setup.sink;
+    bool is_begun = st_chunk_encoder_init(&writer.encoder) && st_header_encode(&writer.setup.header, &writer.out) &&
+                    st_sink_append(&writer.sink, writer.out.bytes, writer.out.length);
+    if (is_begun) {
+        writer.setup.facts.add_start(&writer.payload);
+        is_begun = write_chunk(&(struct st_chunk_head){.kind = ST_CHUNK_META}, 1);
+    }
+    if (!is_begun) {
+        st_sink_close(&writer.sink);
+        unlink(writer.sink.path);
+    }
+    return is_begun;
 }
 
 static void *run(void *unused)
 {
     st_suppress = 1;
     prctl(PR_SET_NAME, "stagetap");
+    st_threads_add_own(st_sys_gettid());
+    bool is_begun = begin_trace();
+    atomic_store_explicit(&writer.ready, is_begun ? BEGUN : NOT_BEGUN, memory_order_release);
+    futex_wake(&writer.ready);
+    if (!is_begun) {
+        return unused;
+    }
     flush(false);
     writer.last_flush_ns -= writer.setup.flush_ns - SECOND_FLUSH_NS; /* clocks again soon: their rate */
     while (!atomic_load_explicit(&writer.stop, memory_order_acquire)) {
         writer.quiet_polls = drain_rings(false) ? 0 : writer.quiet_polls + 1;
+        relieve_device();
         if (atomic_exchange_explicit(&writer.wants_clock, false, memory_order_relaxed) ||
             st_clock_ns(CLOCK_MONOTONIC) - writer.last_flush_ns >= writer.setup.flush_ns) {
             flush(false);
+        } else if (st_clock_ns(CLOCK_MONOTONIC) - writer.last_device_flush_ns >= DEVICE_FLUSH_NS) {
+            flush_device(false); /* a kill loses what the library still holds */
+        }
+        if (writer.quiet_polls > POLLS_TO_IDLE && st_threads_only_ours_left()) {
+            exit(0); /* as glibc does when the program's last thread ends; st_writer_finish() follows on this thread */
         }
         uint64_t wait_ns = writer.quiet_polls > POLLS_TO_IDLE ? IDLE_POLL_NS : BUSY_POLL_NS;
         wait_ns = wait_ns < writer.setup.flush_ns ? wait_ns : writer.setup.flush_ns;
@@ -374,7 +483,7 @@ static void *run(void *unused)
     flush(true);
     close_file();
     atomic_store_explicit(&writer.done, 1, memory_order_release);
-    syscall(SYS_futex, &writer.done, 1 /* FUTEX_WAKE */, 1, NULL, NULL, 0);
+    futex_wake(&writer.done);
     return unused;
 }
 
@@ -393,25 +502,17 @@ static bool start_thread(void)
     return is_started;
 }
 
-bool st_writer_start(const struct st_writer_setup *setup, const struct st_sink *sink)
+bool st_writer_start(bool (*prepare)(struct st_writer_setup *ret_setup), uint64_t deadline_ns)
 {
-    writer.setup = *setup;
-    writer.sink = *sink;
-    st_slot_rows_init(&writer.slots);
-    writer.device_rows = (struct st_device_rows){
-        .kernel.table = ST_T_KERNEL, .copy.table = ST_T_COPY, .memset.table = ST_T_MEMSET,
-        .driver_api.table = ST_T_DRIVER_API, .device.table = ST_T_DEVICE, .string.table = ST_T_STRING};
-    bool is_ready = st_chunk_encoder_init(&writer.encoder) && st_header_encode(&setup->header, &writer.out) &&
-                    st_sink_append(&writer.sink, writer.out.bytes, writer.out.length);
-    if (is_ready && setup->facts.add_start) {
-        setup->facts.add_start(&writer.payload);
-        is_ready = write_chunk(&(struct st_chunk_head){.kind = ST_CHUNK_META}, 1);
-    }
-    if (!is_ready || !start_thread()) {
-        st_sink_close(&writer.sink);
+    writer.prepare = prepare;
+    if (!start_thread()) {
         return false;
     }
-    return true;
+    if (!futex_wait(&writer.ready, STARTING, st_clock_ns(CLOCK_MONOTONIC) + deadline_ns)) {
+        atomic_store_explicit(&writer.stop, 1, memory_order_release); /* it closes its file when it comes to it */
+        return false;
+    }
+    return atomic_load_explicit(&writer.ready, memory_order_acquire) == BEGUN;
 }
 
 void st_writer_set_device(const struct st_device_source *source)
@@ -422,19 +523,14 @@ void st_writer_set_device(const struct st_device_source *source)
 
 bool st_writer_finish(uint64_t deadline_ns)
 {
-    uint64_t until = st_clock_ns(CLOCK_MONOTONIC) + deadline_ns;
-    atomic_store_explicit(&writer.stop, 1, memory_order_release);
-    syscall(SYS_futex, &writer.stop, 1 /* FUTEX_WAKE */, 1, NULL, NULL, 0);
-    while (!atomic_load_explicit(&writer.done, memory_order_acquire)) {
-        uint64_t now = st_clock_ns(CLOCK_MONOTONIC);
-        if (now >= until) {
-            return false;
-        }
-        struct timespec wait = {.tv_sec = (time_t)((until - now) / 1000000000),
-                                .tv_nsec = (long)((until - now) % 1000000000)};
-        syscall(SYS_futex, &writer.done, 0 /* FUTEX_WAIT */, 0, &wait, NULL, 0);
+    if (pthread_equal(pthread_self(), writer.thread)) { /* the last thread of the process: see st_threads_only_ours_left() */
+        flush(true);
+        close_file();
+        return true;
     }
-    return true;
+    atomic_store_explicit(&writer.stop, 1, memory_order_release);
+    futex_wake(&writer.stop);
+    return futex_wait(&writer.done, 0, st_clock_ns(CLOCK_MONOTONIC) + deadline_ns);
 }
 
 void st_writer_fork_child(void)

@@ -22,6 +22,9 @@ struct st_device_rows {
 struct st_device_source {
     /* Add what became known since the last call. `is_final`: the process ends, everything that can be had. */
     void (*collect)(struct st_device_rows *rows, bool is_final);
+    /* Is so much waiting that it should be taken now, without asking the library for more? Cheap. */
+    bool (*is_pressed)(void);
+    void (*collect_waiting)(struct st_device_rows *rows);
     /* The device library's clock now, ns; 0 = not to be had. */
     uint64_t (*clock)(void);
     /* Current CAPABILITY rows; called at each flush, written when they changed. */
@@ -42,11 +45,16 @@ struct st_writer_setup {
     struct st_trace_header header;
     struct st_writer_facts facts;
     uint64_t flush_ns;
+    struct st_sink sink; /* open; the writer owns it from now on */
 };
 
-/* Write header and start facts into the open sink (the writer owns it from now on) and start the thread.
- * False: the thread could not be made or nothing could be written; the sink is closed. */
-bool st_writer_start(const struct st_writer_setup *setup, const struct st_sink *sink);
+/*
+ * Start the thread; it calls `prepare` first, which opens the file and fills the setup, and then writes header and
+ * start facts. All of that happens on the writer's own stack and with its own signal mask, since the target's
+ * thread may have a tiny stack and a limit on file sizes means a signal. Returns when the trace has begun; false:
+ * it could not (nothing is left behind), or it took longer than `deadline_ns` (it is given up).
+ */
+bool st_writer_start(bool (*prepare)(struct st_writer_setup *ret_setup), uint64_t deadline_ns);
 
 /* From now on ask this source, too. Any thread; the structure must live on. */
 void st_writer_set_device(const struct st_device_source *source);

@@ -92,7 +92,9 @@ def check_pictures(programs):
     for program in programs:
         name = os.path.basename(program)
         for option in [[], ["--pageable"], ["--item-sync"], ["--offload"], ["--two-streams"],
-                       ["--two-streams", "--offload", "--item-sync", "--pageable"]]:
+                       ["--graphs"], ["--graphs", "--two-streams"],
+                       ["--two-streams", "--offload", "--item-sync", "--pageable"],
+                       ["--graphs", "--two-streams", "--offload", "--item-sync", "--pageable"]]:
             expect(make(program, *option) == reference, "%s %s: the same files" % (name, " ".join(option)))
         slow = make(program, "--slow-png")
         expect(slow != reference and [pixels(png) for png in slow] == [pixels(png) for png in reference],
@@ -101,8 +103,27 @@ def check_pictures(programs):
         expect(make(program, "--prompt", "another one")[:1] != reference[:1], name + ": the prompt matters")
         expect(make(program, "--break", "wait")[:1] not in ([], reference[:1]),
                name + " without the wait for the copy: another picture")
+        check_graphs(program, name)
         expect(make(program, "--two-streams", "--break", "join")[:1] not in ([], reference[:1]),
                name + " without the joins of its streams: another picture")
+
+
+def check_graphs(program, name):
+    """Each step recorded once, 20 launches each, and replayed for each image: by simgpu's account of what ran."""
+    with tempfile.TemporaryDirectory() as folder:
+        truth = folder + "/truth"
+        done = run(program, *SMALL, "--graphs", "--out", folder, SIMGPU_TRUTH=truth)
+        rows = [json.loads(line) for line in open(truth)]
+    calls = [row["name"] for row in rows if row["op"] == "call"]
+    nodes = [row for row in rows if row["op"] == "kernel" and row["graph"] is not None]
+    count = {call: len([c for c in calls if c.startswith(call)])
+             for call in ("cuStreamBeginCapture", "cuGraphInstantiate", "cuGraphLaunch", "cuGraphExecDestroy")}
+    expect(done.returncode == 0 and list(count.values()) == [6, 6, 12, 6], "%s --graphs: %s" % (name, count))
+    expect(len(nodes) == 12 * 20 and len({row["correlation"] for row in nodes}) == 12,
+           "%s --graphs: %d kernels run by 12 graph launches" % (name, len(nodes)))
+    launches = len([c for c in calls if c.startswith("cuLaunchKernel")])
+    ran = len([row for row in rows if row["op"] == "kernel" and row["graph"] is None])
+    expect(launches == ran + 6 * 20, "%s --graphs: %d launches, %d of them only recorded" % (name, launches, 6 * 20))
 
 
 def check_usage(program):

@@ -18,7 +18,7 @@ struct demo_settings {
     int images, steps, size; /* size: picture width = height, a multiple of DEMO_SCALE */
     uint32_t seed;
     const char *prompt, *out;
-    bool pageable, item_sync, offload, slow_png, two_streams, verbose;
+    bool pageable, item_sync, offload, slow_png, two_streams, graphs, verbose;
     enum demo_broken broken;
 };
 
@@ -46,6 +46,7 @@ struct demo {
     uint8_t *rgb;
     struct demo_branch with_prompt, without_prompt;
     void *stream, *second_stream, *fork_event, *join_event;
+    void **step_graphs; /* --graphs: of each step, from the first image on that made it; else NULL */
 };
 
 /* The stages. Errors end the program with a message and exit 1. */

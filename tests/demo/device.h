@@ -54,6 +54,13 @@ void demo_device_join(void *later, void *earlier, void *event);
 void *demo_device_event_create(void);
 void demo_device_event_destroy(void *event);
 
+/* From begin on, work given to `stream`, and to streams that join it, is recorded instead of run; end makes a graph of
+ * it, parameters and all, that may be launched again and again. */
+void demo_device_capture_begin(void *stream);
+void *demo_device_capture_end(void *stream);
+void demo_device_graph_launch(void *graph, void *stream);
+void demo_device_graph_destroy(void *graph);
+
 /* Blocking copy to the device, from any host memory. */
 void demo_device_upload_now(void *device, const void *host, size_t bytes);
 /* In the order of the stream; the host memory must stay untouched until the stream got there. */

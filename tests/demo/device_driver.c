@@ -35,12 +35,19 @@ int cuStreamWaitEvent(cu_object stream, cu_object event, unsigned flags);
 int cuEventCreate(cu_object *event, unsigned flags);
 int cuEventDestroy_v2(cu_object event);
 int cuEventRecord(cu_object event, cu_object stream);
+int cuStreamBeginCapture_v2(cu_object stream, int mode);
+int cuStreamEndCapture(cu_object stream, cu_object *graph);
+int cuGraphInstantiateWithFlags(cu_object *executable, cu_object graph, unsigned long long flags);
+int cuGraphLaunch(cu_object executable, cu_object stream);
+int cuGraphExecDestroy(cu_object executable);
+int cuGraphDestroy(cu_object graph);
 int cuLaunchKernel(cu_object function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
                    unsigned block_y, unsigned block_z, unsigned shared_bytes, cu_object stream, void **params,
                    void **extra);
 
 #define STREAM_NON_BLOCKING 1u
 #define EVENT_DISABLE_TIMING 2u
+#define CAPTURE_THREAD_LOCAL 1
 #define BLOCK 128u
 
 extern const char demo_ptx[];
@@ -168,6 +175,32 @@ void demo_device_join(void *later, void *earlier, void *event)
 {
     check(cuEventRecord(event, earlier), "cuEventRecord", "event");
     check(cuStreamWaitEvent(later, event, 0), "cuStreamWaitEvent", "event");
+}
+
+void demo_device_capture_begin(void *stream)
+{
+    check(cuStreamBeginCapture_v2(stream, CAPTURE_THREAD_LOCAL), "cuStreamBeginCapture", "stream");
+}
+
+void *demo_device_capture_end(void *stream)
+{
+    cu_object recorded = NULL, graph = NULL;
+    check(cuStreamEndCapture(stream, &recorded), "cuStreamEndCapture", "stream");
+    check(cuGraphInstantiateWithFlags(&graph, recorded, 0), "cuGraphInstantiate", "graph");
+    check(cuGraphDestroy(recorded), "cuGraphDestroy", "graph");
+    return graph;
+}
+
+void demo_device_graph_launch(void *graph, void *stream)
+{
+    check(cuGraphLaunch(graph, stream), "cuGraphLaunch", "graph");
+}
+
+void demo_device_graph_destroy(void *graph)
+{
+    if (graph) {
+        check(cuGraphExecDestroy(graph), "cuGraphExecDestroy", "graph");
+    }
 }
 
 void demo_device_upload_now(void *to, const void *host, size_t bytes)

@@ -98,6 +98,34 @@ void demo_device_join(void *later, void *earlier, void *event)
     check(cudaStreamWaitEvent((cudaStream_t)later, (cudaEvent_t)event, 0), "cudaStreamWaitEvent", "event");
 }
 
+void demo_device_capture_begin(void *stream)
+{
+    check(cudaStreamBeginCapture((cudaStream_t)stream, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture",
+          "stream");
+}
+
+void *demo_device_capture_end(void *stream)
+{
+    cudaGraph_t recorded = nullptr;
+    cudaGraphExec_t graph = nullptr;
+    check(cudaStreamEndCapture((cudaStream_t)stream, &recorded), "cudaStreamEndCapture", "stream");
+    check(cudaGraphInstantiate(&graph, recorded, 0), "cudaGraphInstantiate", "graph");
+    check(cudaGraphDestroy(recorded), "cudaGraphDestroy", "graph");
+    return graph;
+}
+
+void demo_device_graph_launch(void *graph, void *stream)
+{
+    check(cudaGraphLaunch((cudaGraphExec_t)graph, (cudaStream_t)stream), "cudaGraphLaunch", "graph");
+}
+
+void demo_device_graph_destroy(void *graph)
+{
+    if (graph) {
+        check(cudaGraphExecDestroy((cudaGraphExec_t)graph), "cudaGraphExecDestroy", "graph");
+    }
+}
+
 void demo_device_upload_now(void *to, const void *host, size_t bytes)
 {
     check(cudaMemcpy(to, host, bytes, cudaMemcpyHostToDevice), "cudaMemcpy", "upload");

@@ -98,6 +98,9 @@ static void create_buffers(struct demo *demo)
     demo->rgb = demo_device_alloc(picture * 3);
     demo->tokens_host = allocate_host(2 * DEMO_TOKENS * sizeof(int32_t), pinned);
     demo->rgb_host = allocate_host(picture * 3, pinned);
+    if (demo->settings.graphs) {
+        demo->step_graphs = allocate_host((size_t)demo->settings.steps * sizeof(void *), false);
+    }
     if (demo->settings.offload) {
         demo->unet_host = allocate_host(demo->layout.unet_floats * sizeof(float), pinned);
     }
@@ -246,17 +249,12 @@ static float read_norm(struct demo *demo)
     return norm;
 }
 
-STAGE void demo_step(struct demo *demo, int step)
+/* The step's launches: both evaluations of the net, guidance, update. */
+static void denoise(struct demo *demo, float time, float keep, float add)
 {
-    uint64_t start_ns = demo_now_ns();
     const struct demo_settings *settings = &demo->settings;
     int32_t elements = DEMO_LATENT * (int32_t)(demo->latent_width * demo->latent_width);
-    float keep, add, guidance = GUIDANCE;
-    demo->step = step;
-    float time = schedule(step, settings->steps, &keep, &add);
-    if (settings->offload && (step > 1 || demo->image > 1)) {
-        offload(demo, true);
-    }
+    float guidance = GUIDANCE;
     bool join = settings->two_streams && settings->broken != DEMO_BROKEN_JOIN;
     if (join) {
         demo_device_join(demo->second_stream, demo->stream, demo->fork_event);
@@ -269,6 +267,35 @@ STAGE void demo_step(struct demo *demo, int step)
     float *noise = demo->with_prompt.noise, *without = demo->without_prompt.noise;
     LAUNCH(guide, elements, demo->stream, &noise, &without, &guidance);
     LAUNCH(sampler_step, elements, demo->stream, &demo->latent, &noise, &keep, &add);
+}
+
+/* Times and factors depend on the step alone, so that its graph serves all images. */
+static void replay(struct demo *demo, int step, float time, float keep, float add)
+{
+    void **graph = &demo->step_graphs[step - 1];
+    if (!*graph) {
+        demo_device_capture_begin(demo->stream);
+        denoise(demo, time, keep, add);
+        *graph = demo_device_capture_end(demo->stream);
+    }
+    demo_device_graph_launch(*graph, demo->stream);
+}
+
+STAGE void demo_step(struct demo *demo, int step)
+{
+    uint64_t start_ns = demo_now_ns();
+    const struct demo_settings *settings = &demo->settings;
+    float keep, add;
+    demo->step = step;
+    float time = schedule(step, settings->steps, &keep, &add);
+    if (settings->offload && (step > 1 || demo->image > 1)) {
+        offload(demo, true);
+    }
+    if (settings->graphs) {
+        replay(demo, step, time, keep, add);
+    } else {
+        denoise(demo, time, keep, add);
+    }
     if (settings->offload) {
         offload(demo, false);
     }
@@ -354,6 +381,10 @@ void demo_unload(struct demo *demo)
 {
     bool pinned = !demo->settings.pageable;
     demo_device_stream_wait(demo->stream);
+    for (int i = 0; demo->step_graphs && i < demo->settings.steps; i++) {
+        demo_device_graph_destroy(demo->step_graphs[i]);
+    }
+    free_host(demo->step_graphs, false);
     branch_destroy(&demo->with_prompt);
     branch_destroy(&demo->without_prompt);
     void *device[] = {demo->text_weights, demo->unet_weights, demo->vae_weights, demo->tokens, demo->token_rows,

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The command line: exit codes, where messages go, and `stagetap run` as a stand-in for its target."""
 
+import json
 import os
 import re
 import signal
@@ -105,6 +106,7 @@ def selection(checks, folder):
     checks.equal(
         2, lib.stagetap('report', '--request', '77', traced.trace).returncode, 'a request that is not there: exit 2'
     )
+    views(checks, folder, traced.trace)
     gaps = lib.stagetap('gaps', '--min', '1us', '--top', '5', traced.trace)
     checks.equal(0, gaps.returncode, 'gaps')
     full = subprocess.run(
@@ -114,6 +116,73 @@ def selection(checks, folder):
         env=lib.environment(preload=False, simgpu=False),
     )
     checks.ok(full.returncode != 0 and full.stderr, 'a full disk under stdout is an error', full.returncode)
+
+
+def views(checks, folder, trace):
+    """Scopes, unknown rows, words, --strict, and a reader that goes away."""
+    text = lib.stagetap('report', trace).stdout
+    checks.ok('over 1 steady request' in text, 'lists say over which requests they go', text[:3000])
+    for view in ('report', 'gaps', 'kernels', 'transfers', 'syncs'):
+        result = lib.stagetap(view, '--stage', 'nosuchstage', trace)
+        checks.ok(
+            result.returncode == 2 and not result.stdout and 'sample/step' in result.stderr,
+            f'{view} --stage of an unknown row: exit 2, names the rows',
+            (result.returncode, result.stderr),
+        )
+    result = lib.stagetap('stage', 'step', trace)
+    checks.ok(result.returncode == 2 and 'sample/step' in result.stderr, 'stage step: names sample/step', result.stderr)
+    for word in ('wall share ms', 'host late: after a wait', 'for work of', 'per step', 'identity', 'shape'):
+        result = lib.stagetap('report', '--explain', word)
+        checks.ok(result.returncode == 0 and ': ' in result.stdout, f'--explain {word}', result.stderr)
+    checks.equal(2, lib.stagetap('report', '--explain', 'nosuchword').returncode, '--explain of no word: exit 2')
+    document = lib.report(checks, trace) or {}
+    strict = lib.stagetap('report', '--strict', trace)
+    checks.equal(1 if document.get('missing') else 0, strict.returncode, '--strict: 1 exactly when something is missing')
+    cut = os.path.join(folder, 'cut-for-strict.stap')
+    with open(trace, 'rb') as file, open(cut, 'wb') as short:
+        short.write(file.read()[:-100])
+    strict = lib.stagetap('report', '--strict', '--json', cut)
+    checks.ok(
+        strict.returncode == 1 and 'not complete' in strict.stderr and json.loads(strict.stdout)['missing'],
+        '--strict --json of a cut trace: exit 1, and both say why',
+        (strict.returncode, strict.stderr),
+    )
+    calls = lib.stagetap('dump', '--table', 'call', trace).stdout
+    checks.ok('(cuInit)' in calls, 'dump: call numbers with names, tables in any case', calls[:300])
+    wrong = lib.stagetap('dump', '--table', 'nosuchtable', trace)
+    checks.ok(wrong.returncode == 2 and 'KERNEL' in wrong.stderr, 'dump: an unknown table: the tables', wrong.stderr)
+    piped = lib.run(
+        ['bash', '-c', 'trap "" PIPE; "$0" dump "$1" | head -n 1; echo ${PIPESTATUS[0]}', lib.STAGETAP, trace],
+        lib.environment(preload=False, simgpu=False),
+    )
+    checks.ok(
+        piped.stderr == '' and piped.stdout.splitlines()[1:] in (['141'], ['0']),
+        'dump | head: ends quietly by SIGPIPE',
+        (piped.stdout, piped.stderr),
+    )
+    unmatched = lib.generate(folder, images=1, steps=1, name='no-request', mapping='symbol nothing -> request')
+    text = lib.stagetap('report', unmatched.trace).stdout
+    checks.ok(
+        'no request' in text and 'outside of requests' in text and 'nm -D --defined-only' in text,
+        'no request: a table of what is outside, and how to go on',
+        text,
+    )
+
+
+def maps(checks, folder):
+    """`map check` and what it is checked for."""
+    path = os.path.join(folder, 'bad.map')
+    with open(path, 'w', encoding='utf-8') as file:
+        file.write('symbol a -> encode\nsymbol b\nnonsense c -> d\nsymbol a -> decode\n')
+    result = lib.stagetap('map', 'check', path)
+    checks.ok(
+        result.returncode == 1 and all(word in result.stderr for word in ('line 2', 'line 3', 'warning')),
+        'map check: every mistake, and a warning for a double rule',
+        result.stderr,
+    )
+    for name, want in (('demo', 0), ('nosuchpreset', 2), (os.path.join(folder, 'absent.map'), 3)):
+        result = lib.stagetap('map', 'check', name)
+        checks.equal(want, result.returncode, f'map check {os.path.basename(name)}: exit {want}')
 
 
 def launcher(checks, folder):
@@ -141,6 +210,8 @@ def launcher(checks, folder):
     checks.equal(126, run('/').returncode, 'run: a folder: 126')
     for arguments in (
         ['--mode', 'sideways'],
+        ['--mode', 'baseline'],
+        ['--window', 'profiler'],
         ['-m', 'symbol x ->'],
         ['-m', 'nosuchpreset'],
         ['-m', './absent.map'],
@@ -156,6 +227,14 @@ def launcher(checks, folder):
             f'exit {result.returncode} {result.stderr}',
         )
         checks.ok(not os.path.exists(marker), f'run {" ".join(arguments)}: before the target starts')
+    blanks = os.path.join(folder, 'my traces')
+    os.mkdir(blanks)
+    last = run('-o', blanks, '--', touch, 'exit', '0').stderr
+    checks.ok(
+        f"stagetap report '{blanks}/stagetap-touch_cuda-" in last and last.endswith("'\n"),
+        'run: a folder that is there takes the trace; a path with a blank is quoted',
+        last,
+    )
     preload_kept(checks, folder)
     forwarded(checks, folder, env)
     printed(checks, run)
@@ -224,6 +303,7 @@ def main():
         usage(checks)
         missing(checks, folder)
         launcher(checks, folder)
+        maps(checks, folder)
     with lib.workdir() as folder:
         selection(checks, folder)
     checks.finish()

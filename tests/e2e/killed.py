@@ -45,10 +45,10 @@ def start(folder, name):
     return process, paths
 
 
-def wait_for_launches(path, count, timeout=20):
-    """Until the truth shows that many launches; returns how many."""
+def wait_for_launches(process, path, count, timeout=20):
+    """Until the truth shows that many launches; returns how many, 0 if that never comes."""
     end = time.monotonic() + timeout
-    while time.monotonic() < end:
+    while time.monotonic() < end and process.poll() is None:
         try:
             with open(path, 'rb') as file:
                 seen = file.read().count(b'"cuLaunchKernel')
@@ -136,7 +136,7 @@ def main():
     with lib.workdir() as folder:
         process, paths = start(folder, 'killed')
         try:
-            checks.ok(wait_for_launches(paths['truth'], 20 * STEPS + 2000) > 0, 'the second image is being sampled')
+            checks.ok(wait_for_launches(process, paths['truth'], 20 * STEPS + 2000) > 0, 'the second image is being sampled')
             checks.equal(
                 [process.pid],
                 sorted({pid for _, pid in lib.rings(folder)}),
@@ -155,7 +155,7 @@ def main():
         if document:
             checks.equal([True], [trace['complete'] for trace in document['traces']], 'orderly: complete')
         terminated, paths = start(folder, 'terminated')
-        wait_for_launches(paths['truth'], 500)
+        wait_for_launches(terminated, paths['truth'], 500)
         terminated.terminate()
         checks.equal(-signal.SIGTERM, terminated.wait(), 'SIGTERM ends the target as without us')
         document = lib.report(checks, '--request', 'all', paths['stap'], what='report after SIGTERM')

@@ -159,7 +159,7 @@ def spoil_ring(rng, ring):
 def killed_run(checks, folder):
     """Trace and ring file of a process that was killed in the middle of an image."""
     process, paths = killed.start(folder, 'killed')
-    killed.wait_for_launches(paths['truth'], 1000)
+    killed.wait_for_launches(process, paths['truth'], 1000)
     process.kill()
     process.wait()
     rings = lib.rings(folder)
@@ -198,6 +198,7 @@ def main():
                     path, spoil(rng, data, frames) if seed % 4 == 1 else spoil_inside(rng, header, chunks)
                 )
             bad += [f'seed {seed}: {problem}' for problem in found]
+        os.unlink(ring_path)  # its head no longer says whose it is
         checks.ok(
             not bad,
             f'{seed} spoiled traces met without crash, hang or more than {MEMORY_BYTES >> 20} MiB',

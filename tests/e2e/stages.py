@@ -6,6 +6,7 @@ its stage, several threads and requests at once, kernel rules, NVTX ranges. Each
 import os
 
 import lib
+import traces
 
 PAIR_MAP = 'symbol pair_render -> request; symbol pair_prepare -> encode; symbol pair_refine -> sample'
 SPILL_MAP = 'symbol spill_picture -> request; symbol spill_encode -> encode; symbol spill_sample -> sample'
@@ -131,6 +132,26 @@ def ranges(checks):
                 checks.equal([4, 4, 4], [request['steps'] for request in document['requests']], f'{label}: steps')
 
 
+def unknown_rate(checks):
+    """A process that uses CUDA at once has no estimate of its counter's rate in the header: the clock table tells."""
+    label = 'no rate in the header'
+    with lib.workdir() as folder:
+
+        def run_once():
+            traced = lib.Traced(folder, [lib.program('ranges')], mapping=RANGES_MAP)
+            with open(traced.trace, 'r+b') as file:
+                data = bytearray(file.read())
+                data[traces.HEADER_RATE] = bytes(8)
+                file.seek(0)
+                file.write(data)
+            return traced
+
+        document = lib.compared(checks, label, run_once)
+        if document:
+            lost = document['traces'][0]['lost']
+            checks.equal(0, lost['launches_without_record'], f'{label}: each launch found its record')
+
+
 def main():
     checks = lib.Checks()
     spill(checks, 'one')
@@ -138,6 +159,7 @@ def main():
     stranger(checks)
     pair(checks)
     ranges(checks)
+    unknown_rate(checks)
     checks.finish()
 
 

@@ -7,6 +7,7 @@ import struct
 
 SKIPPABLE = range(0x184D2A50, 0x184D2A60)
 CHUNK = 0x184D2A51
+HEADER_RATE = slice(96, 104)  # ticks_per_second in the file
 CHUNK_HEAD = struct.Struct('<IIIIIIQQQQQQ')  # sequence kind compressed payload ring thread slots ticks lost check
 
 

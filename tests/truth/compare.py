@@ -265,9 +265,10 @@ def compare_gaps(result, want, gaps, base):
             continue
         where = f'request {want["id"]} gap at +{gap["start_ns"] - want["begin_ns"]}'
         start = gap['start_ns'] - base
-        near = min(
+        near = max(
             (other for other in mine if other['device'] == gap['device']),
-            key=lambda other: abs(other['start_ns'] - start) + abs(other['duration_ns'] - gap['duration_ns']),
+            key=lambda other: min(start + gap['duration_ns'], other['start_ns'] + other['duration_ns'])
+            - max(start, other['start_ns']),  # how much they overlap
             default=None,
         )
         if near is None:

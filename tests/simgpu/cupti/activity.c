@@ -201,14 +201,20 @@ static uint32_t kind_of(const struct simgpu_op *op)
     }
 }
 
+/* Fault zero-timestamps. */
+static bool zero_times(void)
+{
+    return sim_faults()->zero_timestamps && (atomic_fetch_add(&device_records, 1) + 1) % ZERO_EVERY == 0;
+}
+
 static void on_op(const struct simgpu_op *op)
 {
-    uint32_t kind = kind_of(op);
+    uint32_t kind = op->graph_as_whole ? 0 : kind_of(op);
     if (kind == 0 || !atomic_load_explicit(&enabled[kind], memory_order_relaxed)) {
         return;
     }
     uint64_t start = sim_record_time(op->start_ns), end = sim_record_time(op->end_ns);
-    if (sim_faults()->zero_timestamps && (atomic_fetch_add(&device_records, 1) + 1) % ZERO_EVERY == 0) {
+    if (zero_times()) {
         start = end = 0;
     }
     switch (kind) {
@@ -225,6 +231,35 @@ static void on_op(const struct simgpu_op *op)
         add_memset(op, start, end);
         break;
     }
+}
+
+/* Whether a graph's launches are one record or a record a node is settled when it is instantiated. */
+static int on_instantiate(void)
+{
+    return atomic_load(&enabled[SIM_KIND_GRAPH_TRACE]);
+}
+
+static void on_graph(const struct simgpu_graph *graph)
+{
+    if (!atomic_load_explicit(&enabled[SIM_KIND_GRAPH_TRACE], memory_order_relaxed)) {
+        return;
+    }
+    struct sim_graph_record r = {
+        .kind = SIM_KIND_GRAPH_TRACE,
+        .correlationId = graph->correlation,
+        .start = sim_record_time(graph->start_ns),
+        .end = sim_record_time(graph->end_ns),
+        .deviceId = graph->device,
+        .graphId = graph->graph,
+        .contextId = graph->context,
+        .streamId = graph->stream,
+        .endDeviceId = graph->end_device,
+        .endContextId = graph->end_context,
+    };
+    if (zero_times()) {
+        r.start = r.end = 0;
+    }
+    sim_buffers_append(&r, sim_record_size(r.kind), graph->end_ns);
 }
 
 static void on_device(uint32_t device, const char *name, const uint8_t uuid[16])
@@ -269,7 +304,7 @@ static void want_all_driver(bool want)
 
 static int attach(void)
 {
-    static const struct simgpu_tracer tracer = {on_api, on_op, on_device};
+    static const struct simgpu_tracer tracer = {on_api, on_op, on_device, on_instantiate, on_graph};
     if (sim_faults()->no_privilege) {
         return SIM_CUPTI_INSUFFICIENT_PRIVILEGES;
     }
@@ -296,7 +331,7 @@ static int enable(uint32_t kind, bool dump)
     if (result != SIM_CUPTI_SUCCESS) {
         return result;
     }
-    if (!sim_record_is_device_work(kind) && kind != SIM_KIND_DRIVER && kind != SIM_KIND_DEVICE) {
+    if (sim_record_times_offset(kind) == 0 && kind != SIM_KIND_DRIVER && kind != SIM_KIND_DEVICE) {
         return refuse("activity kind", kind);
     }
     if (kind == SIM_KIND_DRIVER) {

@@ -50,6 +50,9 @@ int cuptiSubscribe(void **subscriber, void *callback, void *user_data);
 int cuptiSubscribe_v2(void **subscriber, void *callback, void *user_data, struct subscriber_params *params);
 int cuptiUnsubscribe(void *subscriber);
 int cuptiFinalize(void);
+int cuptiGetGraphId(const void *graph, uint32_t *id);
+int cuptiGetGraphExecId(const void *exec, uint32_t *id);
+int cuptiGetGraphNodeId(const void *node, uint64_t *id);
 
 int cuptiGetVersion(uint32_t *version)
 {
@@ -183,4 +186,32 @@ int cuptiUnsubscribe(void *subscriber)
 int cuptiFinalize(void)
 {
     sim_trap(__func__, "must never be called by a tool that does not own the process");
+}
+
+/* A node's number has its graph's in the upper half. */
+int cuptiGetGraphNodeId(const void *node, uint64_t *id)
+{
+    SIM_READER();
+    uint64_t found = sim_graph_id(node);
+    if (!id || found >> 32 == 0) {
+        return SIM_CUPTI_INVALID_PARAMETER;
+    }
+    *id = found;
+    return SIM_CUPTI_SUCCESS;
+}
+
+int cuptiGetGraphId(const void *graph, uint32_t *id)
+{
+    SIM_READER();
+    uint64_t found = sim_graph_id(graph);
+    if (!id || found == 0 || found >> 32 != 0) {
+        return SIM_CUPTI_INVALID_PARAMETER;
+    }
+    *id = (uint32_t)found;
+    return SIM_CUPTI_SUCCESS;
+}
+
+int cuptiGetGraphExecId(const void *exec, uint32_t *id)
+{
+    return cuptiGetGraphId(exec, id);
 }

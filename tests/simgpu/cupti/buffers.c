@@ -167,11 +167,12 @@ static void cut_unfinished(struct buffer *b, uint64_t now_ns)
         uint32_t kind;
         uint64_t times[2];
         memcpy(&kind, b->data + at, sizeof(kind));
-        if (sim_record_is_device_work(kind)) {
-            memcpy(times, b->data + at + 16, sizeof(times));
+        size_t offset = sim_record_times_offset(kind);
+        if (offset > 0) {
+            memcpy(times, b->data + at + offset, sizeof(times));
             times[0] = times[0] > now ? 0 : times[0];
             times[1] = times[1] > now ? 0 : times[1];
-            memcpy(b->data + at + 16, times, sizeof(times));
+            memcpy(b->data + at + offset, times, sizeof(times));
             if (kind == SIM_KIND_CONCURRENT_KERNEL) {
                 memcpy(b->data + at + offsetof(struct sim_kernel_record, completed), &times[1], sizeof(times[1]));
             }

@@ -42,6 +42,9 @@ const struct sim_faults *sim_faults(void);
 /* Attaches to libcuda's tracer, once. 0, NOT_INITIALIZED (libcuda is not simgpu's) or UNKNOWN (no libcuda). */
 int sim_attach(const struct simgpu_tracer *tracer);
 
+/* libcuda's number of a graph, an executable graph or a node; 0: no such thing. */
+uint64_t sim_graph_id(const void *handle);
+
 /* clock.c */
 uint64_t sim_monotonic_ns(void);
 /* Device and API times: CLOCK_MONOTONIC to the clock of the records, a constant offset (see clock.c). */

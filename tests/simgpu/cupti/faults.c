@@ -10,11 +10,13 @@
 
 typedef void (*tracer_set_fn)(const struct simgpu_tracer *);
 typedef long (*fault_fn)(const char *);
+typedef uint64_t (*graph_id_fn)(const void *);
 
 static pthread_once_t once = PTHREAD_ONCE_INIT, attach_once = PTHREAD_ONCE_INIT;
 static struct sim_faults faults;
 static void *libcuda;
 static tracer_set_fn tracer_set;
+static graph_id_fn graph_id;
 static const struct simgpu_tracer *wanted;
 
 static void load(void)
@@ -24,6 +26,7 @@ static void load(void)
         return;
     }
     tracer_set = (tracer_set_fn)dlsym(libcuda, "simgpu_tracer_set");
+    graph_id = (graph_id_fn)dlsym(libcuda, "simgpu_graph_id");
     fault_fn fault = (fault_fn)dlsym(libcuda, "simgpu_fault");
     if (!fault) {
         return;
@@ -43,6 +46,12 @@ const struct sim_faults *sim_faults(void)
 {
     pthread_once(&once, load);
     return &faults;
+}
+
+uint64_t sim_graph_id(const void *handle)
+{
+    sim_faults();
+    return graph_id && handle ? graph_id(handle) : 0;
 }
 
 static void attach(void)

@@ -26,10 +26,19 @@ size_t sim_record_size(uint32_t kind)
     return kind < SIM_KIND_LIMIT ? sim_layout->size[kind] : 0;
 }
 
-int sim_record_is_device_work(uint32_t kind)
+size_t sim_record_times_offset(uint32_t kind)
 {
-    return kind == SIM_KIND_CONCURRENT_KERNEL || kind == SIM_KIND_MEMCPY || kind == SIM_KIND_MEMCPY2 ||
-           kind == SIM_KIND_MEMSET;
+    switch (kind) {
+    case SIM_KIND_CONCURRENT_KERNEL:
+    case SIM_KIND_MEMCPY:
+    case SIM_KIND_MEMCPY2:
+    case SIM_KIND_MEMSET:
+        return 16;
+    case SIM_KIND_GRAPH_TRACE:
+        return 8;
+    default:
+        return 0;
+    }
 }
 
 /*

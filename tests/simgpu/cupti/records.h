@@ -17,6 +17,7 @@ enum sim_kind {
     SIM_KIND_DEVICE = 8,
     SIM_KIND_CONCURRENT_KERNEL = 10,
     SIM_KIND_MEMCPY2 = 22, /* copies between two devices */
+    SIM_KIND_GRAPH_TRACE = 51, /* one for each launch of a graph, in place of its nodes' records */
     SIM_KIND_LIMIT = 56,
 };
 
@@ -78,6 +79,14 @@ struct sim_memset_record { /* CUpti_ActivityMemset4 */
     uint8_t isDeviceLaunched, pad2[3];
 };
 
+struct sim_graph_record { /* CUpti_ActivityGraphTrace2 */
+    uint32_t kind, correlationId;
+    uint64_t start, end;
+    uint32_t deviceId, graphId, contextId, streamId;
+    void *reserved;
+    uint32_t endDeviceId, endContextId;
+};
+
 struct sim_api_record { /* CUpti_ActivityAPI */
     uint32_t kind, cbid;
     uint64_t start, end;
@@ -111,7 +120,7 @@ extern const struct sim_layout *const sim_layout;
 
 /* Bytes of a record of that kind in the layout in use, 0 for an unknown kind. */
 size_t sim_record_size(uint32_t kind);
-/* 1 for kinds whose `start` and `end` are device times (all of them at offsets 16 and 24). */
-int sim_record_is_device_work(uint32_t kind);
+/* Where the records of kinds whose `start` and `end` are device times have them (one behind the other); else 0. */
+size_t sim_record_times_offset(uint32_t kind);
 
 #endif

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "call.h"
+#include "capture.h"
 #include "device.h"
 #include "driver_gen.h"
 #include "engine.h"
@@ -114,9 +115,11 @@ CUresult sim_cuDevicePrimaryCtxRetain(CUcontext *out, CUdevice device)
 CUresult sim_cuDevicePrimaryCtxRelease_v2(CUdevice device)
 {
     bool last;
+    CUresult result = !sim_device_valid(device) ? CUDA_ERROR_INVALID_DEVICE
+                                                : sim_capture_check_context(primaries[device]);
 
-    if (!sim_device_valid(device)) {
-        return CUDA_ERROR_INVALID_DEVICE;
+    if (result != CUDA_SUCCESS) {
+        return result;
     }
     pthread_mutex_lock(&lock);
     if (primaries[device]->retained == 0) {
@@ -133,11 +136,13 @@ CUresult sim_cuDevicePrimaryCtxRelease_v2(CUdevice device)
 
 CUresult sim_cuDevicePrimaryCtxReset_v2(CUdevice device)
 {
-    if (!sim_device_valid(device)) {
-        return CUDA_ERROR_INVALID_DEVICE;
+    CUresult result = !sim_device_valid(device) ? CUDA_ERROR_INVALID_DEVICE
+                                                : sim_capture_check_context(primaries[device]);
+
+    if (result == CUDA_SUCCESS) {
+        clear(primaries[device]);
     }
-    clear(primaries[device]);
-    return CUDA_SUCCESS;
+    return result;
 }
 
 CUresult sim_cuDevicePrimaryCtxGetState(CUdevice device, unsigned *flags, int *active)
@@ -205,9 +210,14 @@ CUresult sim_cuCtxDestroy_v2(CUcontext handle)
 {
     struct sim_context *context = sim_context_check(handle);
     struct sim_thread *self = sim_self();
+    CUresult result;
 
     if (context == NULL || context->primary) {
         return CUDA_ERROR_INVALID_CONTEXT;
+    }
+    result = sim_capture_check_context(context);
+    if (result != CUDA_SUCCESS) {
+        return result;
     }
     clear(context);
     if (self->stack_size > 0 && self->stack[self->stack_size - 1] == context) {
@@ -333,22 +343,33 @@ CUresult sim_cuCtxGetApiVersion(CUcontext handle, unsigned *version)
 
 CUresult sim_cuCtxSynchronize(void)
 {
-    sim_sync_context(sim_context_current());
-    return CUDA_SUCCESS;
+    CUresult result = sim_capture_check_context(sim_context_current());
+
+    if (result == CUDA_SUCCESS) {
+        sim_sync_context(sim_context_current());
+    }
+    return result;
 }
 
 CUresult sim_cuCtxSynchronize_v2(CUcontext handle)
 {
     struct sim_context *context = given_or_current(handle);
+    CUresult result;
 
     if (context == NULL) {
         return CUDA_ERROR_INVALID_CONTEXT;
     }
-    if (sim_context_error(context) != CUDA_SUCCESS) {
-        return sim_context_error(context);
+    result = sim_context_error(context);
+    if (result == CUDA_SUCCESS) {
+        result = sim_capture_allows_unsafe(sim_self());
     }
-    sim_sync_context(context);
-    return CUDA_SUCCESS;
+    if (result == CUDA_SUCCESS) {
+        result = sim_capture_check_context(context);
+    }
+    if (result == CUDA_SUCCESS) {
+        sim_sync_context(context);
+    }
+    return result;
 }
 
 /* ---- settings that are kept or accepted, and change nothing --------------------------------------------------- */

@@ -13,6 +13,16 @@
 enum { SIM_DEVICES_MAX = 16, SIM_LEGACY_STREAM_ID = 7 };
 
 struct sim_op;
+struct sim_capture;
+struct sim_node;
+
+/* Nodes in the order in which they were named. The edges' data are all zero: full dependencies, without ports. */
+struct sim_nodes {
+    struct sim_node **list;
+    size_t count, capacity;
+    CUgraphEdgeData *edges; /* zeros, `edge_capacity` of them */
+    size_t edge_capacity;
+};
 
 struct sim_stream {
     struct sim_object object;
@@ -28,6 +38,9 @@ struct sim_stream {
     struct sim_op *tail;  /* its last operation, NULL when that has ended; guarded by the engine's lock */
     uint64_t *ring;       /* ends of the last `ring_size` operations; the queue's bound */
     unsigned ring_size, ring_next;
+    _Atomic(struct sim_capture *) capture; /* that it takes part in, or NULL; by the graphs' lock, as the rest */
+    struct sim_stream *next_capturing;
+    struct sim_nodes frontier; /* what its next node will depend on */
 };
 
 struct sim_context {
@@ -50,6 +63,8 @@ struct sim_event {
     struct sim_object object;
     unsigned flags;
     struct sim_op *op; /* of the last record, or NULL; guarded by the engine's lock */
+    _Atomic(struct sim_capture *) capture; /* that it was last recorded in, or NULL; guarded by the graphs' lock */
+    struct sim_nodes frontier;
 };
 
 /* The calling thread's current context or NULL. A destroyed context is never current. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Events of the API. A record is a marker in its stream; the event refers to the last one. */
+#include "capture.h"
 #include "clock.h"
 #include "context.h"
 #include "driver_gen.h"
@@ -27,18 +28,33 @@ static CUresult enqueue_marker(struct sim_stream *stream, struct sim_event *wait
     return CUDA_SUCCESS;
 }
 
+/* An event of the world outside the graph, as a node of it; only a stream that captures can have that. */
+static CUresult external(struct sim_stream *stream, CUgraphNodeType type, struct sim_event *event)
+{
+    bool captured;
+    CUresult result = sim_capture_check(stream, &captured);
+
+    if (result != CUDA_SUCCESS) {
+        return result;
+    }
+    return captured ? sim_capture_add_event(stream, type, event) : CUDA_ERROR_INVALID_VALUE;
+}
+
 CUresult sim_cuStreamWaitEvent(CUstream handle, CUevent event_handle, unsigned flags)
 {
     struct sim_stream *stream = sim_stream_find(handle);
     struct sim_event *event = sim_object_check(event_handle, SIM_EVENT);
+    bool captured;
+    CUresult result;
 
     if (stream == NULL || event == NULL) {
         return CUDA_ERROR_INVALID_HANDLE;
     }
-    if (flags > 1) {
-        return CUDA_ERROR_INVALID_VALUE;
+    if (flags == CU_EVENT_WAIT_EXTERNAL) {
+        return external(stream, CU_GRAPH_NODE_TYPE_WAIT_EVENT, event);
     }
-    return enqueue_marker(stream, event, NULL);
+    result = flags != 0 ? CUDA_ERROR_INVALID_VALUE : sim_capture_wait(stream, event, &captured);
+    return result == CUDA_SUCCESS && !captured ? enqueue_marker(stream, event, NULL) : result;
 }
 
 CUresult sim_cuEventCreate(CUevent *out, unsigned flags)
@@ -84,34 +100,42 @@ CUresult sim_cuEventDestroy_v2(CUevent handle)
     if (op != NULL) {
         sim_op_release(op);
     }
+    sim_capture_forget_event(event);
     sim_object_destroy(event);
     return CUDA_SUCCESS;
 }
 
-CUresult sim_cuEventRecord(CUevent event_handle, CUstream handle)
+CUresult sim_cuEventRecordWithFlags(CUevent event_handle, CUstream handle, unsigned flags)
 {
     struct sim_stream *stream = sim_stream_find(handle);
     struct sim_event *event = sim_object_check(event_handle, SIM_EVENT);
+    bool captured;
+    CUresult result;
 
     if (stream == NULL || event == NULL) {
         return CUDA_ERROR_INVALID_HANDLE;
     }
-    return enqueue_marker(stream, NULL, event);
+    if (flags == CU_EVENT_RECORD_EXTERNAL) {
+        return external(stream, CU_GRAPH_NODE_TYPE_EVENT_RECORD, event);
+    }
+    result = flags != 0 ? CUDA_ERROR_INVALID_VALUE : sim_capture_record(stream, event, &captured);
+    return result == CUDA_SUCCESS && !captured ? enqueue_marker(stream, NULL, event) : result;
 }
 
-CUresult sim_cuEventRecordWithFlags(CUevent event, CUstream stream, unsigned flags)
+CUresult sim_cuEventRecord(CUevent event, CUstream stream)
 {
-    return flags > 1 ? CUDA_ERROR_INVALID_VALUE : sim_cuEventRecord(event, stream);
+    return sim_cuEventRecordWithFlags(event, stream, 0);
 }
 
 CUresult sim_cuEventQuery(CUevent handle)
 {
     struct sim_event *event = sim_object_check(handle, SIM_EVENT);
+    CUresult result = event == NULL ? CUDA_ERROR_INVALID_HANDLE : sim_capture_check_event(event);
     struct sim_op *op;
     bool done;
 
-    if (event == NULL) {
-        return CUDA_ERROR_INVALID_HANDLE;
+    if (result != CUDA_SUCCESS) {
+        return result;
     }
     op = take_record(event, false);
     done = sim_op_done(op);
@@ -124,10 +148,11 @@ CUresult sim_cuEventQuery(CUevent handle)
 CUresult sim_cuEventSynchronize(CUevent handle)
 {
     struct sim_event *event = sim_object_check(handle, SIM_EVENT);
+    CUresult result = event == NULL ? CUDA_ERROR_INVALID_HANDLE : sim_capture_check_event(event);
     struct sim_op *op;
 
-    if (event == NULL) {
-        return CUDA_ERROR_INVALID_HANDLE;
+    if (result != CUDA_SUCCESS) {
+        return result;
     }
     op = take_record(event, false);
     if (op != NULL) {
@@ -161,6 +186,9 @@ CUresult sim_cuEventElapsedTime(float *milliseconds, CUevent begin_handle, CUeve
     }
     if (begin == NULL || end == NULL || (begin->flags | end->flags) & CU_EVENT_DISABLE_TIMING) {
         return CUDA_ERROR_INVALID_HANDLE;
+    }
+    if (begin->capture != NULL || end->capture != NULL) {
+        return CUDA_ERROR_CAPTURED_EVENT;
     }
     begin_ns = recorded_ns(begin);
     end_ns = recorded_ns(end);

@@ -14,14 +14,6 @@
 
 struct sim_graph;
 
-/* Nodes in the order in which they were named. The edges' data are all zero: full dependencies, without ports. */
-struct sim_nodes {
-    struct sim_node **list;
-    size_t count, capacity;
-    CUgraphEdgeData *edges; /* zeros, `edge_capacity` of them */
-    size_t edge_capacity;
-};
-
 struct sim_node {
     struct sim_object object;
     struct sim_graph *graph;

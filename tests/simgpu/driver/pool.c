@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "capture.h"
 #include "context.h"
 #include "device.h"
 #include "driver_gen.h"
@@ -152,6 +153,15 @@ CUresult sim_cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool handle, C
     return CUDA_SUCCESS;
 }
 
+/* Allocations are no nodes of a graph here. */
+static CUresult refuse_while_capturing(struct sim_stream *stream)
+{
+    bool captured;
+    CUresult result = sim_capture_check(stream, &captured);
+
+    return result == CUDA_SUCCESS && captured ? sim_capture_refuse(stream) : result;
+}
+
 static CUresult allocate(CUdeviceptr *address, size_t bytes, struct pool *pool, CUstream handle)
 {
     struct sim_stream *stream = sim_stream_find(handle);
@@ -163,6 +173,10 @@ static CUresult allocate(CUdeviceptr *address, size_t bytes, struct pool *pool, 
     }
     if (address == NULL || pool == NULL) {
         return CUDA_ERROR_INVALID_VALUE;
+    }
+    result = refuse_while_capturing(stream);
+    if (result != CUDA_SUCCESS) {
+        return result;
     }
     range = (struct sim_range){.bytes = bytes, .kind = SIM_MEMORY_DEVICE, .device = pool->device,
                                .context = stream->context, .pool = &pool->object};
@@ -185,6 +199,7 @@ CUresult sim_cuMemFreeAsync(CUdeviceptr address, CUstream handle)
 {
     struct sim_stream *stream = sim_stream_find(handle);
     struct sim_range range;
+    CUresult result;
     struct sim_op *op;
 
     if (stream == NULL) {
@@ -192,6 +207,10 @@ CUresult sim_cuMemFreeAsync(CUdeviceptr address, CUstream handle)
     }
     if (!sim_memory_find(address, 1, &range) || range.base != address || range.kind != SIM_MEMORY_DEVICE) {
         return CUDA_ERROR_INVALID_VALUE;
+    }
+    result = refuse_while_capturing(stream);
+    if (result != CUDA_SUCCESS) {
+        return result;
     }
     op = sim_op_create(SIM_OP_MARKER, stream);
     if (op == NULL) {

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "call.h"
+#include "capture.h"
 #include "context.h"
 #include "driver_gen.h"
 #include "engine.h"
@@ -89,9 +90,14 @@ CUresult sim_cuStreamCreate(CUstream *out, unsigned flags)
 CUresult sim_cuStreamDestroy_v2(CUstream handle)
 {
     struct sim_stream *stream = sim_object_check(handle, SIM_STREAM);
+    CUresult result;
 
     if (stream == NULL || stream->legacy || stream->destroyed) {
         return CUDA_ERROR_INVALID_HANDLE;
+    }
+    result = sim_capture_forget_stream(stream);
+    if (result != CUDA_SUCCESS) {
+        return result;
     }
     pthread_mutex_lock(&sim_engine_lock);
     stream->destroyed = true;
@@ -102,20 +108,21 @@ CUresult sim_cuStreamDestroy_v2(CUstream handle)
 CUresult sim_cuStreamSynchronize(CUstream handle)
 {
     struct sim_stream *stream = sim_stream_find(handle);
+    CUresult result = stream == NULL ? CUDA_ERROR_INVALID_HANDLE : sim_capture_check_wait(stream);
 
-    if (stream == NULL) {
-        return CUDA_ERROR_INVALID_HANDLE;
+    if (result == CUDA_SUCCESS) {
+        sim_sync_stream(stream);
     }
-    sim_sync_stream(stream);
-    return CUDA_SUCCESS;
+    return result;
 }
 
 CUresult sim_cuStreamQuery(CUstream handle)
 {
     struct sim_stream *stream = sim_stream_find(handle);
+    CUresult result = stream == NULL ? CUDA_ERROR_INVALID_HANDLE : sim_capture_check_wait(stream);
 
-    if (stream == NULL) {
-        return CUDA_ERROR_INVALID_HANDLE;
+    if (result != CUDA_SUCCESS) {
+        return result;
     }
     return sim_stream_done(stream) ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
 }
@@ -123,6 +130,8 @@ CUresult sim_cuStreamQuery(CUstream handle)
 static CUresult add_host_function(CUstream handle, CUhostFn fn, CUstreamCallback callback, void *user_data)
 {
     struct sim_stream *stream = sim_stream_find(handle);
+    bool captured;
+    CUresult result;
     struct sim_op *op;
 
     if (stream == NULL) {
@@ -131,6 +140,13 @@ static CUresult add_host_function(CUstream handle, CUhostFn fn, CUstreamCallback
     if (fn == NULL && callback == NULL) {
         return CUDA_ERROR_INVALID_VALUE;
     }
+    result = sim_capture_check(stream, &captured);
+    if (result != CUDA_SUCCESS) {
+        return result;
+    }
+    if (captured && callback != NULL) {
+        return sim_capture_refuse(stream);
+    }
     op = sim_op_create(SIM_OP_HOST_FUNC, stream);
     if (op == NULL) {
         return CUDA_ERROR_OUT_OF_MEMORY;
@@ -138,6 +154,9 @@ static CUresult add_host_function(CUstream handle, CUhostFn fn, CUstreamCallback
     op->record.name = "host_func";
     op->record.is_async = 1;
     op->u.host = (struct sim_host_run){fn, callback, handle, user_data};
+    if (captured) {
+        return sim_capture_add(stream, CU_GRAPH_NODE_TYPE_HOST, op);
+    }
     sim_enqueue(op, NULL);
     sim_op_release(op);
     return CUDA_SUCCESS;
@@ -211,45 +230,4 @@ CUresult sim_cuStreamGetDevice(CUstream handle, CUdevice *device)
 CUresult sim_cuStreamAttachMemAsync(CUstream handle, CUdeviceptr address, size_t bytes, unsigned flags)
 {
     return sim_stream_find(handle) == NULL ? CUDA_ERROR_INVALID_HANDLE : CUDA_SUCCESS;
-}
-
-/* ---- stream capture: nothing is ever being captured ------------------------------------------------------------- */
-
-CUresult sim_cuStreamIsCapturing(CUstream handle, CUstreamCaptureStatus *status)
-{
-    if (sim_stream_find(handle) == NULL || status == NULL) {
-        return status == NULL ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_INVALID_HANDLE;
-    }
-    *status = 0;
-    return CUDA_SUCCESS;
-}
-
-CUresult sim_cuStreamGetCaptureInfo(CUstream handle, CUstreamCaptureStatus *status, cuuint64_t *id)
-{
-    return sim_cuStreamIsCapturing(handle, status);
-}
-
-CUresult sim_cuStreamGetCaptureInfo_v2(CUstream handle, CUstreamCaptureStatus *status, cuuint64_t *id, CUgraph *graph,
-                                       const CUgraphNode **nodes, size_t *count)
-{
-    return sim_cuStreamIsCapturing(handle, status);
-}
-
-CUresult sim_cuStreamGetCaptureInfo_v3(CUstream handle, CUstreamCaptureStatus *status, cuuint64_t *id, CUgraph *graph,
-                                       const CUgraphNode **nodes, const CUgraphEdgeData **edges, size_t *count)
-{
-    return sim_cuStreamIsCapturing(handle, status);
-}
-
-CUresult sim_cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode)
-{
-    struct sim_thread *self = sim_self();
-    unsigned before = self->capture_mode;
-
-    if (mode == NULL || *mode > 2) {
-        return CUDA_ERROR_INVALID_VALUE;
-    }
-    self->capture_mode = *mode;
-    *mode = before;
-    return CUDA_SUCCESS;
 }

@@ -332,6 +332,7 @@ void sim_truth_op(const struct simgpu_op *op)
     }
     if (op->graph != 0) {
         add_field(&line, ",\"graph\":", op->graph);
+        add_field(&line, ",\"graph_node\":", op->graph_node);
         add(&line, "}\n");
     } else {
         add(&line, ",\"graph\":null}\n");

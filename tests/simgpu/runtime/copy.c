@@ -137,7 +137,7 @@ SIM_API_SZ(SIM_CONTEXT, cudaMemcpy2DAsync, _ptsz,
     return copy2d(drv, target, target_pitch, source, source_pitch, width, height, kind, 1, stream);
 }
 
-static int copy3d(const struct sim_driver *drv, const struct sim_memcpy3d_parms *p, int async, void *stream)
+int sim_memcpy3d_of(const struct sim_memcpy3d_parms *p, CUDA_MEMCPY3D *c)
 {
     if (!p || p->kind < SIM_HOST_TO_HOST || p->kind > SIM_DEFAULT) {
         return p ? SIM_INVALID_MEMCPY_DIRECTION : SIM_INVALID_VALUE;
@@ -145,7 +145,7 @@ static int copy3d(const struct sim_driver *drv, const struct sim_memcpy3d_parms 
     if (p->srcArray || p->dstArray) {
         return SIM_NOT_SUPPORTED;
     }
-    const CUDA_MEMCPY3D c = {
+    *c = (CUDA_MEMCPY3D){
         .srcXInBytes = p->srcPos[0],
         .srcY = p->srcPos[1],
         .srcZ = p->srcPos[2],
@@ -166,6 +166,16 @@ static int copy3d(const struct sim_driver *drv, const struct sim_memcpy3d_parms 
         .Height = p->extent.height,
         .Depth = p->extent.depth,
     };
+    return SIM_SUCCESS;
+}
+
+static int copy3d(const struct sim_driver *drv, const struct sim_memcpy3d_parms *p, int async, void *stream)
+{
+    CUDA_MEMCPY3D c;
+    int result = sim_memcpy3d_of(p, &c);
+    if (result != SIM_SUCCESS) {
+        return result;
+    }
     return async ? drv->cuMemcpy3DAsync(&c, stream) : drv->cuMemcpy3D(&c);
 }
 

@@ -51,6 +51,9 @@ int sim_symbol_of(const void *host_variable, uint64_t *address, size_t *bytes);
 /* Any cudaKernel_t handed to the application may be given to a launch in place of a host address. */
 void sim_kernel_known(void *kernel);
 
+/* copy.c: the driver's description of a copy (0 or an error). */
+int sim_memcpy3d_of(const struct sim_memcpy3d_parms *parms, CUDA_MEMCPY3D *copy);
+
 #define SIM_ARGS(...) __VA_ARGS__
 
 #define SIM_FRAME(level, mode, call)                                                                                   \

@@ -124,6 +124,13 @@ struct sim_memcpy3d_parms {
     int kind;
 };
 
+struct sim_kernel_node_params { /* cudaKernelNodeParams */
+    void *func;
+    struct sim_dim3 gridDim, blockDim;
+    unsigned sharedMemBytes;
+    void **kernelParams, **extra;
+};
+
 /* What nvcc puts in .nvFatBinSegment and hands to __cudaRegisterFatBinary. */
 struct sim_fatbin_wrapper {
     int magic, version;

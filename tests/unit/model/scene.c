@@ -128,12 +128,25 @@ static void add_spans(struct st_builder *builder, const struct scene *scene)
                                                                           .parent = span->parent,
                                                                           .name = (int64_t)name + 1,
                                                                           .request = span->request,
+                                                                          .rule = span->rule,
                                                                           .cpu_ns = span->begin_cpu * US}));
         if (span->end != OPEN) {
             assert_true(st_builder_span_end(builder, &(struct st_raw_end){.at_ticks = span->end * US,
                                                                           .span = span->id,
                                                                           .cpu_ns = span->end_cpu * US}));
         }
+    }
+    for (size_t i = 0; i < scene->mark_count; i++) {
+        const struct scene_mark *mark = &scene->marks[i];
+        size_t name = 0;
+        while (name < count && strcmp(names[name], mark->name) != 0) {
+            name++;
+        }
+        assert_true(name < count);
+        assert_true(st_builder_mark(builder, &(struct st_raw_mark){.kind = ST_MARK_STEP_END,
+                                                                   .at_ticks = mark->at * US,
+                                                                   .span = mark->span,
+                                                                   .a = (int64_t)name + 1}));
     }
 }
 
@@ -157,6 +170,9 @@ struct st_model *scene_model(const struct scene *scene)
                                                                      .name = scene->kernel_rule_name,
                                                                      .line = "the rule"}));
     }
+    for (size_t i = 0; i < scene->rule_count; i++) {
+        assert_true(st_builder_rule(builder, &scene->rules[i]));
+    }
     if (scene->rounds) {
         assert_true(st_builder_key(builder, ST_KEY_SETTING, "rounds", scene->rounds));
     }
@@ -166,6 +182,36 @@ struct st_model *scene_model(const struct scene *scene)
     const struct st_reader_summary summary = {.has_end = !scene->is_cut};
     assert_int_equal(st_builder_finish(builder, &summary, "a scene", &model), ST_OK);
     return model;
+}
+
+/* The parts of host time sum to it, and a row holds what the rows below it hold: summed up for counts; of times, which
+ * rows beside each other may share, each. */
+static void check_rows(const struct st_report_row *rows, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct st_report_row *row = &rows[i];
+        int64_t launches = 0, copies = 0;
+        if (row->own_cpu_ns.known) {
+            assert_int_equal(row->own_cpu_ns.value + row->off_cpu_ns.value + row->in_cuda_ns.value +
+                                 row->waiting_ns.value,
+                             row->host_inclusive_ns.value);
+        }
+        for (size_t k = i + 1; k < count && rows[k].depth > row->depth; k++) {
+            const struct st_report_row *below = &rows[k];
+            const struct st_figure pairs[][2] = {
+                {row->host_inclusive_ns, below->host_inclusive_ns}, {row->own_cpu_ns, below->own_cpu_ns},
+                {row->off_cpu_ns, below->off_cpu_ns},               {row->in_cuda_ns, below->in_cuda_ns},
+                {row->waiting_ns, below->waiting_ns},
+            };
+            for (size_t p = 0; p < sizeof(pairs) / sizeof(pairs[0]); p++) {
+                assert_true(!pairs[p][0].known || !pairs[p][1].known || pairs[p][0].value >= pairs[p][1].value);
+            }
+            launches += rows[k].depth == row->depth + 1 ? below->launches.value : 0;
+            copies += rows[k].depth == row->depth + 1 ? below->copies[ST_COPY_D2H].count.value : 0;
+        }
+        assert_true(row->launches.value >= launches);
+        assert_true(row->copies[ST_COPY_D2H].count.value >= copies);
+    }
 }
 
 /* Every identity of a report, added up here once more from its parts. */
@@ -191,6 +237,12 @@ static void check_identities(const struct st_report *report)
             share += request->stages[r].wall_share_ns.value;
         }
         assert_true(!request->devices_known || share == request->wall_ns.value);
+        check_rows(request->stages, request->stage_count);
+        check_rows(request->after, request->after_count);
+    }
+    check_rows(report->before_first, report->before_first_count);
+    for (size_t i = 0; i < report->notes.count; i++) {
+        assert_null(strstr(report->notes.items[i], "do not add up"));
     }
 }
 

@@ -42,6 +42,7 @@ struct scene_span {
     int64_t begin, end; /* µs */
     uint32_t id, parent, request;
     int64_t begin_cpu, end_cpu; /* µs, 0 = not read */
+    int64_t rule;
 };
 struct scene_call {
     uint32_t thread;
@@ -59,6 +60,11 @@ struct scene_op {
     const char *name;           /* kernel */
     int64_t bytes, direction, source_memory, target_memory, peer, graph;
 };
+struct scene_mark { /* `NAME step-end` on the thread of the span that is open */
+    int64_t at; /* µs */
+    uint32_t span;
+    const char *name; /* one of the spans' */
+};
 struct scene {
     const struct scene_span *spans;
     size_t span_count;
@@ -67,6 +73,10 @@ struct scene {
     const struct scene_op *ops;
     size_t op_count;
     const char *kernel_rule_pattern, *kernel_rule_name; /* one rule, or NULL */
+    const struct scene_mark *marks;
+    size_t mark_count;
+    const struct st_model_rule *rules;                  /* further ones */
+    size_t rule_count;
     const char *rounds;                                 /* recorded setting, or NULL */
     bool is_cut;     /* the trace just ends: the process was killed */
     bool lose_calls; /* CALL rows are lost, DRIVER_API rows are not */

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "config/map.h"
+
 #include "analyzer/model/model.h"
 
 static void expect_ids(const int64_t *ids, size_t count, const char *expected)
@@ -166,10 +168,119 @@ static void uncovered_request(void **state)
         assert_int_equal(report.requests[1].wall_ns.known, !cut);
         assert_int_equal(report.requests[1].host_return_ns.value, 100000);
         assert_int_equal(report.open_requests, cut);
+        assert_int_equal(report.requests_without_device_time, cut);
+        assert_int_equal(report.device_known_until_ns.known, cut);
+        assert_true(!cut || report.device_known_until_ns.value == 110000);
+        for (size_t r = 0; cut && r < report.requests[1].stage_count; r++) {
+            assert_false(report.requests[1].stages[r].wall_share_ns.known); /* not what the host alone shows */
+        }
         assert_string_equal(report.traces[0].lost.items[ST_LOST_CAUSES].key, "launches_without_record");
         assert_int_equal(report.traces[0].lost.items[ST_LOST_CAUSES].value, 1);
         st_report_finish(&report);
     }
+}
+
+/*
+ * A rule has matched when a span says so, whatever its count says: that is only written when the trace is closed. Of a
+ * trace that just ends, no rule is accused.
+ */
+static void unmatched_rules(void **state)
+{
+    static const struct scene_span spans[] = {
+        {1, ST_ROLE_REQUEST, "request", 0, 100, 1, 0, 1, 0, 0, 5},
+        {1, ST_ROLE_STAGE, "sample", 0, 100, 2, 1, 1, 0, 0, 6},
+    };
+    static const struct st_model_rule rules[] = {
+        {.rule = 5, .source = ST_MAP_SYMBOL, .role = ST_MAP_REQUEST, .pattern = "r", .name = "", .line = "met"},
+        {.rule = 6, .source = ST_MAP_SYMBOL, .role = ST_MAP_STAGE, .pattern = "s", .name = "s", .line = "met too"},
+        {.rule = 7, .source = ST_MAP_SYMBOL, .role = ST_MAP_STAGE, .pattern = "x", .name = "x", .line = "missed"},
+        {.rule = 8, .source = ST_MAP_SYMBOL, .role = ST_MAP_END, .matched = 2, .pattern = "e", .name = "", .line = ""},
+    };
+    struct scene scene = {.spans = spans, .span_count = 2, .rules = rules, .rule_count = 4};
+    struct st_report report = scene_report(&scene, NULL);
+    assert_int_equal(report.unmatched_rules.count, 1);
+    assert_string_equal(report.unmatched_rules.items[0], "missed");
+    st_report_finish(&report);
+
+    scene.is_cut = true;
+    report = scene_report(&scene, NULL);
+    assert_int_equal(report.unmatched_rules.count, 0);
+    st_report_finish(&report);
+}
+
+/*
+ * `sample step-end`: two iterations, the second with a stage inside; what follows the last mark is sample's own. Host
+ * times by thread and time, device work by the launch.
+ *
+ *   µs       0     100        200   300         400      500
+ *   sample         [100                               500]
+ *   marks                     |200             |400
+ *   unet                         [220   390]
+ *   calls           L110       L210 L230            L410
+ */
+static void step_end(void **state)
+{
+    static const struct scene_span spans[] = {
+        {1, ST_ROLE_REQUEST, "request", 0, 500, 1, 0, 1, 0, 0},
+        {1, ST_ROLE_STAGE, "sample", 100, 500, 2, 1, 1, 0, 0},
+        {1, ST_ROLE_STAGE, "unet", 220, 390, 3, 2, 1, 0, 0},
+    };
+    static const struct scene_mark marks[] = {{400, 2, "sample"}, {200, 2, "sample"}, {450, 1, "sample"}};
+    static const struct scene_call calls[] = {
+        {1, LAUNCH, 110, 112, 2, 1}, {1, LAUNCH, 210, 212, 2, 2}, {1, LAUNCH, 230, 232, 3, 3},
+        {1, LAUNCH, 410, 412, 2, 4}};
+    static const struct scene_op ops[] = {{1, ST_OP_KERNEL, 0, 120, 220, "a"},
+                                          {2, ST_OP_KERNEL, 0, 220, 230, "a"},
+                                          {3, ST_OP_KERNEL, 0, 240, 340, "u"},
+                                          {4, ST_OP_KERNEL, 0, 415, 420, "a"}};
+    struct scene scene = SCENE(spans, calls, ops);
+    scene.marks = marks;
+    scene.mark_count = 3; /* the last one comes when the stage is not open: a step of nothing */
+    struct st_report report = scene_report(&scene, NULL);
+    static const struct scene_expected_row rows[] = {
+        {"sample", 1, 100, 400, 100, 115, 115, 0, 5, 3},
+        {"sample/step", 2, 140, 300, 130, 110, 110, 0, 110, 2},
+        {"unet", 1, 160, 170, 170, 100, 100, 0, 100, 1},
+        {"unattributed", 0, 100, 100, 100, 0, 0, 0, 0, 0},
+    };
+    assert_int_equal(report.requests[0].steps, 2);
+    scene_expect_rows(&report.requests[0], 0, rows, 4);
+    st_report_finish(&report);
+}
+
+/* A trace without requests: the lists cover all of it, and the rows outside have their device figures. */
+static void no_request(void **state)
+{
+    static const struct scene_span spans[] = {{1, ST_ROLE_STAGE, "sample", 0, 300, 1, 0, 0, 0, 0}};
+    static const struct scene_call calls[] = {
+        {1, LAUNCH, 10, 12, 1, 1}, {1, SYNC, 15, 102, 1}, {1, LAUNCH, 200, 202, 1, 2}, {2, D2H, 400, 450, 0, 3, 0, 64}};
+    static const struct scene_op ops[] = {
+        {1, ST_OP_KERNEL, 0, 20, 100, "a"},
+        {2, ST_OP_KERNEL, 0, 205, 290, "a"},
+        {3, ST_OP_COPY, 0, 410, 440, NULL, 64, ST_DIR_D2H, ST_MEM_DEVICE, ST_MEM_PAGEABLE},
+        {77, ST_OP_KERNEL, 0, 500, 510, "lost"},
+    };
+    const struct scene scene = SCENE(spans, calls, ops);
+    struct st_report report = scene_report(&scene, NULL);
+    assert_string_equal(report.lists_cover, "process");
+    assert_int_equal(report.request_count, 0);
+    assert_int_equal(report.kernel_count, 2);
+    assert_string_equal(report.kernels[0].name, "a");
+    assert_int_equal(report.kernels[0].total_ns, 165000);
+    assert_string_equal(report.kernels[0].stage, "sample");
+    assert_int_equal(report.transfer_count, 1);
+    assert_int_equal(report.sync_count, 2);
+    assert_int_equal(report.gaps_total_count, 4); /* 0-20, 100-205, 290-410, 440-500 */
+    assert_int_equal(report.gaps_total_ns, 305000);
+    assert_int_equal(report.gaps[1].request, 0);
+    assert_string_equal(report.gaps[1].cause, "host_late.after_sync");
+    const struct st_report_row *sample = scene_row(report.before_first, report.before_first_count, "sample");
+    assert_int_equal(sample->devices[0].busy_ns, 165000);
+    assert_int_equal(sample->waiting_ns.value, 87000);
+    const struct st_report_row *bare = scene_row(report.before_first, report.before_first_count, "unattributed");
+    assert_int_equal(bare->devices[0].busy_ns, 40000);
+    assert_false(bare->host_inclusive_ns.known); /* a thread without any range has no begin and end */
+    st_report_finish(&report);
 }
 
 /* The calls were lost, the device library's records of them were not: thread and time still place the work. */
@@ -361,7 +472,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(worker_thread), cmocka_unit_test(after_and_load), cmocka_unit_test(load_between),
         cmocka_unit_test(open_request),
-        cmocka_unit_test(uncovered_request),
+        cmocka_unit_test(uncovered_request), cmocka_unit_test(unmatched_rules), cmocka_unit_test(no_request),
+        cmocka_unit_test(step_end),
         cmocka_unit_test(lost_calls),    cmocka_unit_test(clocks_apart),   cmocka_unit_test(phases),
         cmocka_unit_test(rules),         cmocka_unit_test(bad_options),    cmocka_unit_test(lists),
     };

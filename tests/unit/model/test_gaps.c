@@ -116,6 +116,11 @@ static void host_causes(void **state)
     const struct scene_op pinned = {1, ST_OP_COPY, 0, 20, 80, NULL, 64, ST_DIR_D2H, ST_MEM_DEVICE, ST_MEM_PINNED};
     gap_after(pinned, pageable, COUNT(pageable), 200, b, "host_late.own_code", "host slower than device");
 
+    /* a copy whose call returns 100 µs after its end: nothing else can have been waited for */
+    static const struct scene_call late_copy[] = {
+        {1, LAUNCH, 15, 17, 2, 0}, {1, H2D, 20, 180, 2, 1}, {1, LAUNCH, 195, 197, 3, 2}};
+    gap_after(copy, late_copy, COUNT(late_copy), 200, b, "host_late.after_copy", "wait");
+
     static const struct scene_call module[] = {
         {1, LAUNCH, 15, 17, 2, 1}, {1, MODULE, 85, 190, 3}, {1, LAUNCH, 195, 197, 3, 2}};
     one_gap(module, COUNT(module), 200, b, "host_late.module_load", "host slower than device");
@@ -133,6 +138,16 @@ static void host_causes(void **state)
     static const struct scene_call unseen[] = {
         {1, LAUNCH, 15, 17, 2, 1}, {1, SYNC, 30, 190, 2}, {1, LAUNCH, 195, 197, 3, 2}};
     one_gap(unseen, COUNT(unseen), 200, b, "unseen_work", "wait");
+
+    /* … but it had spun while the kernel ran and lost its CPU for the rest: it returned late */
+    static const struct scene_call late[] = {
+        {1, LAUNCH, 0, 1, 2, 1}, {1, SYNC, 1, 190, 2, 0, 0, 0, 0, 0, 78}, {1, LAUNCH, 195, 197, 3, 2}};
+    one_gap(late, COUNT(late), 200, b, "host_late.after_sync", "wait");
+
+    /* … or it spun all along: then the device was at something */
+    static const struct scene_call spun[] = {
+        {1, LAUNCH, 0, 1, 2, 1}, {1, SYNC, 1, 190, 2, 0, 0, 0, 0, 0, 189}, {1, LAUNCH, 195, 197, 3, 2}};
+    one_gap(spun, COUNT(spun), 200, b, "unseen_work", "wait");
 
     /* the first launch of its function takes 110 µs */
     static const struct scene_call first[] = {

@@ -226,28 +226,6 @@ static void overlapping_requests(void **state)
     st_report_finish(&report);
 }
 
-/* The CPU clock splits own code: sample holds the thread 100 µs, of which 60 on a CPU; 30 wait, with 5 on a CPU
- * (spinning); a launch takes 10.  own CPU 60 - 5 - 10 = 45, off-CPU 100 - 10 - 30 - 45 = 15. */
-static void cpu_split(void **state)
-{
-    static const struct scene_span spans[] = {
-        {1, ST_ROLE_REQUEST, "request", 0, 100, 1, 0, 1, 1000, 1060},
-        {1, ST_ROLE_STAGE, "sample", 0, 100, 2, 1, 1, 1000, 1060},
-    };
-    static const struct scene_call calls[] = {{1, LAUNCH, 10, 20, 2, 1}, {1, SYNC, 30, 60, 2, 0, 0, 0, 0, 0, 5}};
-    static const struct scene_op ops[] = {{1, ST_OP_KERNEL, 0, 20, 55, "k"}};
-    const struct scene scene = SCENE(spans, calls, ops);
-    struct st_report report = scene_report(&scene, NULL);
-    const struct st_report_row *row =
-        scene_row(report.requests[0].stages, report.requests[0].stage_count, "sample");
-    assert_true(row->own_cpu_ns.known);
-    assert_int_equal(row->own_cpu_ns.value, 45000);
-    assert_int_equal(row->off_cpu_ns.value, 15000);
-    assert_int_equal(row->own_cpu_ns.value + row->off_cpu_ns.value + row->in_cuda_ns.value + row->waiting_ns.value,
-                     row->host_inclusive_ns.value);
-    st_report_finish(&report);
-}
-
 /* A runtime call with its driver call inside is one launch and its time counts once; a failed and a captured
  * launch are neither launches. A runtime launch in which no driver call was seen counts. */
 static void counting(void **state)
@@ -332,7 +310,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nested),      cmocka_unit_test(spill_and_overlap), cmocka_unit_test(two_devices),
         cmocka_unit_test(deepest_row),
-        cmocka_unit_test(overlapping_requests), cmocka_unit_test(cpu_split), cmocka_unit_test(counting),
+        cmocka_unit_test(overlapping_requests), cmocka_unit_test(counting),
         cmocka_unit_test(kernel_rule), cmocka_unit_test(no_device_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -50,6 +50,8 @@ static void patterns_are_expanded(void **state)
     mkdir(strcat(strcpy(expected, folder), "/sub"), 0700);
     assert_non_null(strstr((make(&sink, "sub/"), sink.path), "/sub/stagetap-gen_erate-"));
     st_sink_close(&sink);
+    assert_non_null(strstr((make(&sink, "sub"), sink.path), "/sub/stagetap-gen_erate-")); /* no slash needed */
+    st_sink_close(&sink);
     struct stat status;
     assert_int_equal(stat(sink.path, &status), 0);
     assert_int_equal(status.st_mode & 0777, 0600);
@@ -142,6 +144,33 @@ static void failed_frames_are_cut_back(void **state)
     st_sink_close(&sink);
 }
 
+/* The target closed all descriptors and got the number for a file of its own: that one is not touched. */
+static void a_reused_descriptor_is_not_written(void **state)
+{
+    struct st_sink sink;
+    char path[128];
+    make(&sink, "reused.stap");
+    assert_true(st_sink_append(&sink, "first", 5));
+    int number = sink.fd;
+    close(number);
+    FILE *theirs = fopen(strcat(strcpy(path, folder), "/theirs"), "w+");
+    assert_int_equal(fileno(theirs), number);
+    assert_true(st_sink_append(&sink, "second", 6));
+    fseek(theirs, 0, SEEK_END);
+    assert_int_equal(ftell(theirs), 0);
+    struct stat status;
+    assert_int_equal(stat(sink.path, &status), 0);
+    assert_int_equal(status.st_size, 11);
+    close(sink.fd);
+    sink.fd = number;
+    st_sink_close(&sink); /* theirs stays open */
+    assert_int_equal(fputs("mine", theirs) >= 0 && fflush(theirs) == 0, 1);
+    fclose(theirs);
+    sink.fd = -1;
+    unlink(sink.path);
+    assert_false(st_sink_append(&sink, "third", 5)); /* gone: said, not made anew */
+}
+
 static int make_folder(void **state)
 {
     strcpy(folder, "/tmp/stagetap-sink-XXXXXX");
@@ -164,6 +193,7 @@ int main(void)
         cmocka_unit_test(a_second_image_gets_a_number),
         cmocka_unit_test(an_unwritable_folder_is_replaced),
         cmocka_unit_test(failed_frames_are_cut_back),
+        cmocka_unit_test(a_reused_descriptor_is_not_written),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -68,5 +68,16 @@ void case_forever(void);
 void case_init(void);
 void case_serial(void);
 void case_threads(void);
+void case_capture_basics(void);
+void case_capture_unsafe(void);
+void case_capture_threads(void);
+void case_capture_legacy(void);
+void case_capture_events(void);
+void case_graph_fork(void);
+void case_graph_made(void);
+void case_graph_update(void);
+void case_graph_nested(void);
+void case_graph_devices(void);
+void case_graph_queue(void);
 
 #endif

@@ -97,7 +97,7 @@ def check_truth(lines, serial=False):
     for thread, intervals in by_thread.items():
         disjoint(intervals, "calls of thread %d" % thread)
     entries = {(c["thread"], c["start_ns"]) for c in calls}
-    require(len({o["correlation"] for o in ops}) == len(ops), "two operations of one call")
+    require(len({(o["correlation"], o.get("graph_node")) for o in ops}) == len(ops), "two operations of one call")
     for op in ops:
         interval = (op["start_ns"], op["end_ns"])
         require(keys <= set(op), "keys missing: %s" % op)
@@ -277,10 +277,11 @@ def case_exports(library_path, data):
     listing = subprocess.run(["nm", "-D", "--defined-only", library_path], capture_output=True, text=True, check=True)
     names = [line.split()[2] for line in listing.stdout.splitlines()]
     require(len(wanted) == 637, "the list has %d names" % len(wanted))
-    require(set(names) == wanted | {"simgpu_tracer_set", "simgpu_fault"}, "%s" % (set(names) ^ wanted))
-    code = "import ctypes; l = ctypes.CDLL(%r); print(l.cuGraphCreate(0, 0), l.cuGraphCreate(0, 0))" % library_path
+    ours = {"simgpu_tracer_set", "simgpu_fault", "simgpu_graph_id"}
+    require(set(names) == wanted | ours, "%s" % (set(names) ^ wanted))
+    code = "import ctypes; c = ctypes.CDLL(%r).cuGraphDebugDotPrint; print(c(0, 0, 0), c(0, 0, 0))" % library_path
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    require(done.stdout == "801 801\n" and done.stderr.count("cuGraphCreate") == 1, done.stdout + done.stderr)
+    require(done.stdout == "801 801\n" and done.stderr.count("cuGraphDebugDotPrint") == 1, done.stdout + done.stderr)
 
 
 def main():

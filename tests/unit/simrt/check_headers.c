@@ -77,6 +77,14 @@ EACH2(SAME, attrs, numAttrs)
 #undef OURS
 #undef THEIRS
 
+#define OURS struct sim_kernel_node_params
+#define THEIRS struct cudaKernelNodeParams
+SIZE(OURS, THEIRS)
+EACH4(SAME, func, gridDim, blockDim, sharedMemBytes)
+EACH2(SAME, kernelParams, extra)
+#undef OURS
+#undef THEIRS
+
 #define OURS struct sim_memcpy3d_parms
 #define THEIRS struct cudaMemcpy3DParms
 SIZE(OURS, THEIRS)
@@ -126,6 +134,14 @@ EACH8(SAME, correlationId, flags, memoryKind, graphNodeId, graphId, channelID, c
 #undef OURS
 #undef THEIRS
 
+#define OURS struct sim_graph_record
+#define THEIRS CUpti_ActivityGraphTrace2
+SIZE(OURS, THEIRS)
+EACH8(SAME, kind, correlationId, start, end, deviceId, graphId, contextId, streamId)
+EACH2(SAME, endDeviceId, endContextId)
+#undef OURS
+#undef THEIRS
+
 #define OURS struct sim_api_record
 #define THEIRS CUpti_ActivityAPI
 SIZE(OURS, THEIRS)
@@ -148,6 +164,7 @@ EACH8(SAME, uuid, name, isCudaVisible, isMigEnabled, gpuInstanceId, computeInsta
 
 #define KIND(name) _Static_assert((int)SIM_KIND_##name == (int)CUPTI_ACTIVITY_KIND_##name, #name);
 EACH2(KIND, MEMCPY, MEMCPY2)
+KIND(GRAPH_TRACE)
 EACH4(KIND, MEMSET, DRIVER, DEVICE, CONCURRENT_KERNEL)
 
 /* Numbers of errors; their names are spelt by the same table, so a wrong pair does not compile. */

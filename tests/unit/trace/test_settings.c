@@ -26,8 +26,8 @@ static void values_are_checked(void **state)
     BAD(ST_SET_MODE, "Trace", "tracer", "", "trace|off", "trac");
     GOOD(ST_SET_COLLECT, "none", "shapes", "io,hash", "shapes,stacks,memory,io,hash");
     BAD(ST_SET_COLLECT, "shape", "io,", ",", "io;hash");
-    GOOD(ST_SET_LIMIT, "1", "500M", "2G", "64k", "1GiB", "10MB");
-    BAD(ST_SET_LIMIT, "0", "-1", "G", "1.5G", "2X", "99999999999999T", "1 G");
+    GOOD(ST_SET_LIMIT, "65536", "500M", "2G", "64k", "1GiB", "10MB");
+    BAD(ST_SET_LIMIT, "0", "1", "63K", "-1", "G", "1.5G", "2X", "99999999999999T", "1 G");
     GOOD(ST_SET_BUFFER, "64K", "1M", "16M");
     BAD(ST_SET_BUFFER, "63K", "17M", "1");
     GOOD(ST_SET_FLUSH, "10ms", "1s", "5m");

@@ -160,8 +160,8 @@ static int64_t pids[] = {4711}, loads[] = {40 * MS}, first[] = {1}, steady[] = {
 static struct st_report_device devices[] = {{0, NULL, "SimGPU", pids, 1}};
 static struct st_report_capability capabilities[] = {{"kernel", "seen", "cupti", ""}};
 static struct st_report_text found[] = {{"cuda.driver", "13000"}};
-static const char *unmatched[] = {"symbol vae_decode*"}, *notes[] = {"findings: not made by this version"},
-                  *not_collected[] = {"file I/O (off)"};
+static const char *unmatched[] = {"symbol vae_decode*"}, *notes[] = {"setting: STAGETAP_FLUSH=often: not allowed"},
+                  *remarks[] = {"findings: not made by this version"}, *not_collected[] = {"file I/O (off)"};
 
 struct st_report sample_report(void)
 {
@@ -211,6 +211,7 @@ struct st_report sample_report(void)
                               .transfer_count = 1,
                               .unmatched_rules = {unmatched, 1},
                               .notes = {notes, 1},
+                              .remarks = {remarks, 1},
                               .not_collected = {not_collected, 1}};
 }
 

@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "analyzer/cmd/map_load.h"
@@ -24,22 +23,23 @@ static bool is_usable(enum st_setting_id id, const char *value)
     return usable;
 }
 
-/* For each setting one value that must pass and one that must not. */
+/* For each setting one value that must pass (NULL: this version can do none), one that must not, and one that
+ * is only for later versions. */
 static void test_every_setting_has_its_check(void **state)
 {
     static const struct {
-        const char *good, *bad;
+        const char *good, *bad, *later;
     } values[ST_SETTING_COUNT] = {
         [ST_SET_MAP] = {"symbol a* -> encode", "symbol a*"},
-        [ST_SET_OUT] = {"/tmp/x.stap", "/nowhere/at/all/"},
-        [ST_SET_MODE] = {"baseline", "tracing"},
-        [ST_SET_DEVICE] = {"none", "gpu"},
+        [ST_SET_OUT] = {"/nowhere/at/all/", ""},
+        [ST_SET_MODE] = {"off", "tracing", "baseline"},
+        [ST_SET_DEVICE] = {"none", "gpu", "event"},
         [ST_SET_CUPTI] = {"/proc/self/exe", "/nowhere/libcupti.so"},
-        [ST_SET_GRAPHS] = {"node", "nodes"},
-        [ST_SET_PY] = {"walk", "yes"},
+        [ST_SET_GRAPHS] = {"graph", "nodes", "node"},
+        [ST_SET_PY] = {"off", "yes", "walk"},
         [ST_SET_AUDIT] = {"1", "maybe"},
-        [ST_SET_COLLECT] = {"io,hash", "io,all"},
-        [ST_SET_WINDOW] = {"steps:10-14", "steps:14-10"},
+        [ST_SET_COLLECT] = {"none", "io,all", "io,hash"},
+        [ST_SET_WINDOW] = {NULL, "steps:14-10", "steps:10-14"},
         [ST_SET_META] = {"steps=20;size=512", "=20"},
         [ST_SET_ROUNDS] = {"stable=2%/3", "stable=2"},
         [ST_SET_LIMIT] = {"2G", "2X"},
@@ -50,9 +50,17 @@ static void test_every_setting_has_its_check(void **state)
     };
 
     for (int i = 0; i < ST_SETTING_COUNT; i++) {
-        assert_non_null(values[i].good); /* a new row of the table needs a line here */
-        if (!is_usable((enum st_setting_id)i, values[i].good)) fail_msg("%s refused", values[i].good);
-        if (is_usable((enum st_setting_id)i, values[i].bad)) fail_msg("%s accepted", values[i].bad);
+        enum st_setting_id id = (enum st_setting_id)i;
+        char why[ST_WHY_BYTES] = "";
+
+        assert_non_null(values[i].bad); /* a new row of the table needs a line here */
+        assert_int_equal(values[i].good == NULL, st_settings[i].now != NULL && st_settings[i].now[0] == '\0');
+        assert_int_equal(values[i].later != NULL, st_settings[i].now != NULL);
+        if (values[i].good != NULL && !is_usable(id, values[i].good)) fail_msg("%s refused", values[i].good);
+        if (is_usable(id, values[i].bad)) fail_msg("%s accepted", values[i].bad);
+        if (values[i].later == NULL) continue;
+        assert_false(st_value_is_usable(&st_settings[i], values[i].later, why));
+        assert_non_null(strstr(why, "not in this version"));
     }
 }
 
@@ -89,6 +97,41 @@ static void test_map_mistakes_have_a_place(void **state)
     check_map("demo+/nowhere/x.map", "/nowhere/x.map");
 }
 
+static char said[2048];
+
+static void keep_line(const char *line)
+{
+    strcat(strcat(said, line), "\n");
+}
+
+static void test_map_check_tells_every_mistake(void **state)
+{
+    static const char rules[] = "symbol a -> encode\nsymbol b\nx y -> z; symbol \"c;d\" -> -> e; symbol f -> decode\n"
+                                "symbol \"g;h -> i\nkernel k -> request # ; symbol x\nsymbol z -> output";
+    struct st_map map;
+
+    said[0] = '\0';
+    assert_int_equal(st_map_load_all(rules, &map, keep_line), ST_MAP_MISTAKEN);
+    assert_non_null(strstr(said, "inline: line 2, column 9: '->' is missing"));
+    assert_non_null(strstr(said, "inline: line 3, column 1: unknown source"));
+    assert_non_null(strstr(said, "inline: line 3, column 27: a second '->'"));
+    assert_non_null(strstr(said, "inline: line 4, column 8: the quote"));
+    assert_non_null(strstr(said, "inline: line 5, column 1: a kernel rule"));
+    assert_int_equal(map.count, 3); /* the right ones */
+    assert_string_equal(map.rules[1].pattern, "f");
+    assert_string_equal(map.rules[2].pattern, "z");
+    st_map_load_finish(&map);
+    for (char *at = said; (at = strchr(at, '\n')) != NULL; at++) map.count++;
+    assert_int_equal(map.count, 5);
+
+    said[0] = '\0';
+    assert_int_equal(st_map_load_all("nope+/nowhere/x.map+demo", &map, keep_line), ST_MAP_UNREADABLE);
+    assert_non_null(strstr(said, "no preset"));
+    assert_non_null(strstr(said, "/nowhere/x.map: No such file"));
+    assert_true(map.count > 0);
+    st_map_load_finish(&map);
+}
+
 static void test_map_parts_are_joined(void **state)
 {
     char path[] = "/tmp/stagetap-test-XXXXXX", value[64], why[ST_WHY_BYTES] = "";
@@ -109,27 +152,12 @@ static void test_map_parts_are_joined(void **state)
     unlink(path);
 }
 
-static void test_output_folder_must_be_writable(void **state)
-{
-    char folder[] = "/tmp/stagetap-test-XXXXXX", value[64];
-
-    assert_non_null(mkdtemp(folder));
-    snprintf(value, sizeof(value), "%s/", folder);
-    assert_true(is_usable(ST_SET_OUT, value));
-    snprintf(value, sizeof(value), "%s/%%e/x.stap", folder); /* depends on the target: left to the library */
-    assert_true(is_usable(ST_SET_OUT, value));
-    assert_true(is_usable(ST_SET_OUT, "x.stap"));
-    assert_int_equal(rmdir(folder), 0);
-    snprintf(value, sizeof(value), "%s/x.stap", folder);
-    assert_false(is_usable(ST_SET_OUT, value));
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_setting_has_its_check),    cmocka_unit_test(test_environment_is_searched_for_typos),
-        cmocka_unit_test(test_map_mistakes_have_a_place),      cmocka_unit_test(test_map_parts_are_joined),
-        cmocka_unit_test(test_output_folder_must_be_writable),
+        cmocka_unit_test(test_every_setting_has_its_check),   cmocka_unit_test(test_environment_is_searched_for_typos),
+        cmocka_unit_test(test_map_mistakes_have_a_place),     cmocka_unit_test(test_map_parts_are_joined),
+        cmocka_unit_test(test_map_check_tells_every_mistake),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

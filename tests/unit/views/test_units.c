@@ -62,16 +62,58 @@ static void test_single_time_carries_its_unit(void **state)
 
 static void test_bytes_use_decimal_prefixes(void **state)
 {
-    struct st_scale scale = st_scale_bytes(999);
+    struct st_scale scale = st_scale_bytes(999, 0);
     char number[ST_NUMBER_BYTES];
 
     assert_string_equal(scale.name, "B");
     assert_string_equal(st_scale_format(&scale, 17, number), "17");
-    scale = st_scale_bytes(12345678);
+    scale = st_scale_bytes(12345678, 0);
     assert_string_equal(scale.name, "MB");
     assert_string_equal(st_scale_format(&scale, 12345678, number), "12.35");
-    scale = st_scale_bytes(INT64_MAX);
+    scale = st_scale_bytes(INT64_MAX, 0);
     assert_string_equal(scale.name, "TB");
+}
+
+static void check_bytes(int64_t largest, int64_t smallest, const char *name, const char *expected)
+{
+    struct st_scale scale = st_scale_bytes(largest, smallest);
+    char number[ST_NUMBER_BYTES];
+
+    assert_string_equal(scale.name, name);
+    assert_string_equal(st_scale_format(&scale, smallest, number), expected);
+}
+
+static void test_small_volumes_are_never_zero(void **state)
+{
+    check_bytes(196600, 4, "kB", "0.004");
+    check_bytes(196600, 800, "kB", "0.8");
+    check_bytes(196600, 49, "kB", "0.05");
+    check_bytes(1500000, 4, "kB", "0.004");
+    check_bytes(1500000000, 400, "kB", "0.400");
+    check_bytes(1500000000, 500000, "GB", "0.001");
+    check_bytes(INT64_MAX, 1, "kB", "0.001");
+    check_bytes(999, 1, "B", "1");
+}
+
+static void check_shown(int64_t largest, int64_t value, const char *expected)
+{
+    struct st_scale scale = st_scale_time(ST_UNIT_AUTO, largest);
+    char number[ST_NUMBER_BYTES];
+
+    assert_string_equal(st_scale_show(&scale, value, number), expected);
+}
+
+static void test_short_times_are_never_zero(void **state)
+{
+    check_shown(1842000000, 0, "0.0");
+    check_shown(1842000000, 1, "<0.1");
+    check_shown(1842000000, 49999, "<0.1");
+    check_shown(1842000000, 50000, "0.1");
+    check_shown(1842000, 499, "<0.001");
+    check_shown(10000000000, 4999999, "<0.01");
+    check_shown(999, 1, "1");
+    check_shown(1000000000, -100, "0.0");
+    check_shown(INT64_MAX, INT64_MAX, "9223372036.9");
 }
 
 static void test_counts_are_read_strictly(void **state)
@@ -106,6 +148,7 @@ int main(void)
         cmocka_unit_test(test_extremes_do_not_overflow),       cmocka_unit_test(test_nothing_rounds_to_minus_zero),
         cmocka_unit_test(test_single_time_carries_its_unit),   cmocka_unit_test(test_bytes_use_decimal_prefixes),
         cmocka_unit_test(test_counts_are_read_strictly),       cmocka_unit_test(test_unit_names),
+        cmocka_unit_test(test_small_volumes_are_never_zero),   cmocka_unit_test(test_short_times_are_never_zero),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "analyzer/render/explain.h"
+#include "analyzer/render/missing.h"
 #include "analyzer/render/report_json.h"
 #include "analyzer/render/views.h"
 #include "analyzer/util/text.h"
@@ -98,6 +99,40 @@ static bool show_lists(const struct st_report *report, const struct st_filter *f
            st_view_rounds(report, filter, style);
 }
 
+static bool show_all(const struct st_report *report, const struct st_filter *filter, const struct st_style *style)
+{
+    return st_view_report(report, filter, style) && show_lists(report, filter, style);
+}
+
+/* A terminal never has to break a line of ours: the longest word of the sample is short enough. */
+static void test_nothing_is_wider_than_the_terminal(void **state)
+{
+    static const int widths[] = {80, 90, 100, 132, 200};
+    struct st_report report = sample_report();
+    struct st_filter filter = {.top = 20, .name_file = true};
+
+    for (size_t i = 0; i < sizeof(widths) / sizeof(widths[0]); i++) {
+        char *text = show(show_all, &report, &filter, (struct st_style){.terminal = true, .width = widths[i]});
+        char *line, *rest = text;
+
+        while ((line = strsep(&rest, "\n")) != NULL) {
+            if (st_text_columns(line) > (size_t)widths[i]) fail_msg("wider than %d: %s", widths[i], line);
+        }
+        free(text);
+    }
+}
+
+static void test_cause_and_drain_are_never_cut(void **state)
+{
+    struct st_report report = sample_report();
+    struct st_filter filter = {.top = 20};
+    char *text = show(st_view_gaps, &report, &filter, (struct st_style){.terminal = true, .width = 80});
+
+    assert_non_null(strstr(text, "host late: after a wait"));
+    assert_non_null(strstr(text, "cuStreamSynchronize in encode"));
+    free(text);
+}
+
 static void test_lists(void **state)
 {
     struct st_report report = sample_report();
@@ -163,18 +198,218 @@ static void test_growing_trace_and_no_cuda_are_on_the_first_line(void **state)
     free(text);
 }
 
-static void test_every_column_of_the_stage_table_is_explained(void **state)
+static void check_explained(const char *word)
 {
-    static const char *const figures[] = {"calls",   "wall share",  "host",    "self",         "own CPU",  "off-CPU",
-                                          "in CUDA", "device busy", "kernels", "copies alone", "launches", "waiting",
-                                          "h2d",     "wall_ns",     "busy",    "host_self_ns"};
+    if (st_explain(word) == NULL) fail_msg("\"%s\" is on the screen and not explained", word);
+}
 
-    for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++) {
-        if (st_explain(figures[i]) == NULL) fail_msg("%s is not explained", figures[i]);
+/* The heads of every table of a Markdown page: the line above a line of dashes. */
+static void check_heads(char *page)
+{
+    char *line = page, *next;
+    int tables = 0;
+
+    for (; (next = strchr(line, '\n')) != NULL; line = next + 1) {
+        char *cell, *rest = line;
+
+        *next = '\0';
+        if (strncmp(next + 1, "| ---", 5) != 0) continue;
+        tables++;
+        while ((cell = strsep(&rest, "|")) != NULL) {
+            size_t length = strlen(cell);
+            if (length < 3) continue;
+            cell[length - 1] = '\0';
+            check_explained(cell + 1);
+        }
     }
+    assert_true(tables >= 6);
+    free(page);
+}
+
+static void test_every_head_of_every_table_is_explained(void **state)
+{
+    struct st_report report = sample_report();
+    struct st_filter filter = {.top = 20}, utc = {.top = 20, .utc = true};
+    struct st_style md = {.format = ST_GRID_FORMAT_MD};
+
+    check_heads(show(show_all, &report, &filter, md));
+    check_heads(show(show_all, &report, &utc, md));
+}
+
+static void test_words_between_the_tables_are_explained(void **state)
+{
+    static const char *const words[] = {"complete",
+                                        "NOT complete",
+                                        "still running",
+                                        "device time",
+                                        "not_collected",
+                                        "SIMULATED",
+                                        "no CUDA work seen",
+                                        "requests",
+                                        "first",
+                                        "warm-up",
+                                        "steady",
+                                        "open",
+                                        "rule",
+                                        "one shape",
+                                        "several shapes",
+                                        "load",
+                                        "median",
+                                        "device done",
+                                        "host returned",
+                                        "rows",
+                                        "steps",
+                                        "identity",
+                                        "stages",
+                                        "shared",
+                                        "unattributed",
+                                        "other",
+                                        "idle",
+                                        "residual",
+                                        "after the request",
+                                        "before the first request",
+                                        "between requests",
+                                        "after the last request",
+                                        "largest gaps",
+                                        "waiting calls",
+                                        "transfers",
+                                        "kernels",
+                                        "lost",
+                                        "events lost",
+                                        "failed CUDA calls",
+                                        "not intercepted",
+                                        "not collected",
+                                        "rules that matched nothing",
+                                        "note",
+                                        "pageable",
+                                        "pinned",
+                                        "managed",
+                                        "h2d",
+                                        "d2h",
+                                        "d2d",
+                                        "p2p",
+                                        "h2h",
+                                        "unknown",
+                                        "host slower than device",
+                                        "request begin",
+                                        "nothing more to do",
+                                        "GPU",
+                                        "GPU0 busy ms",
+                                        "wall share ms",
+                                        "Wall Share",
+                                        "rate GB/s",
+                                        "h2d kB",
+                                        "wall_ns",
+                                        "busy_ns",
+                                        "host_self_ns",
+                                        "rate_bytes_per_s",
+                                        "shape",
+                                        "with tail",
+                                        "outside",
+                                        "spread"};
+
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) check_explained(words[i]);
     assert_string_equal(st_explain("busy_ns")->name, "busy");
+    assert_ptr_equal(st_explain("wall share ms"), st_explain("wall_share_ns"));
     assert_null(st_explain("no such figure"));
     assert_null(st_explain(""));
+    assert_null(st_explain("ms"));
+    assert_null(st_explain("|"));
+}
+
+/* The closed list of the specification: each has words of its own and a text. */
+static void test_every_cause_has_words(void **state)
+{
+    static const char *const causes[] = {"excluded.window_edge",
+                                         "excluded.missing_data",
+                                         "excluded.own_overhead",
+                                         "before_first",
+                                         "after_last",
+                                         "host_late.after_sync",
+                                         "host_late.after_copy",
+                                         "host_late.own_code",
+                                         "host_late.off_cpu",
+                                         "host_late.alloc_free",
+                                         "host_late.module_load",
+                                         "host_late.graph_instantiate",
+                                         "host_late.other_call",
+                                         "dependency.event_wait",
+                                         "dependency.other_stream",
+                                         "dependency.host_function",
+                                         "dependency.pageable_staging",
+                                         "launch_floor",
+                                         "unseen_work",
+                                         "unknown"};
+    char words[ST_WORDS_BYTES], others[ST_WORDS_BYTES];
+
+    for (size_t i = 0; i < sizeof(causes) / sizeof(causes[0]); i++) {
+        check_explained(causes[i]);
+        assert_ptr_equal(st_words(causes[i], words), words);
+        assert_ptr_equal(st_explain(words), st_explain(causes[i]));
+        for (size_t k = 0; k < i; k++) assert_string_not_equal(words, st_words(causes[k], others));
+    }
+    assert_string_equal(st_words("something.new", words), "something.new");
+}
+
+static void test_losses_are_on_the_first_line(void **state)
+{
+    struct st_report report = sample_report();
+    struct st_filter filter = {.top = 20};
+    struct st_report_count lost[] = {{"ring_full", 1}, {"limit", 240}, {"launches_without_record", 9}}, *kept;
+    char *text;
+
+    kept = report.traces[0].lost.items;
+    report.traces[0].lost.items = lost;
+    report.traces[0].lost.count = 3;
+    report.traces[0].lost_events = 241;
+    report.cuda_work_seen = false;
+    text = show(st_view_report, &report, &filter, (struct st_style){0});
+    report.traces[0].lost.items = kept;
+    report.traces[0].lost.count = 2;
+    report.traces[0].lost_events = 0;
+    assert_non_null(strstr(text, "lost: ring full 1 · limit 240 · launches without a record 9\n"));
+    assert_null(strstr(text, "no CUDA work seen"));
+    text[strcspn(text, "\n")] = '\0';
+    assert_non_null(strstr(text, "trace: complete, 241 events lost (ring full, limit) ·"));
+    free(text);
+}
+
+static void collect_missing(void *context, const char *what)
+{
+    strcat(strcat(context, what), "\n");
+}
+
+static void test_missing_is_what_strict_counts(void **state)
+{
+    struct st_report report = sample_report(), bare = sample_report_without_devices();
+    struct st_report_capability capabilities[] = {{"kernel", "seen", "cupti", ""},
+                                                  {"io", "not_collected", "host", "off"},
+                                                  {"memcpy", "degraded", "cupti", "refused"}};
+    char text[1024] = "";
+
+    assert_int_equal(st_report_missing(&report, collect_missing, text), 1);
+    assert_string_equal(text, "not intercepted: 1 CUDA function\n");
+    text[0] = '\0';
+    bare.capabilities = capabilities;
+    bare.capability_count = 3;
+    assert_int_equal(st_report_missing(&bare, collect_missing, text), 3);
+    assert_non_null(strstr(text, "device time not collected\nmemcpy: stopped or incomplete: refused\n"));
+    assert_int_equal(st_report_missing(&bare, NULL, NULL), 3);
+}
+
+static void test_without_a_request_there_is_a_table_and_a_hint(void **state)
+{
+    struct st_report report = sample_report();
+    struct st_filter filter = {.top = 20};
+
+    report.before_first = report.requests[0].stages;
+    report.before_first_count = report.requests[0].stage_count;
+    report.request_count = report.request_total = 0;
+    report.typical = -1;
+    report.selected_requests = 0;
+    report.gap_count = 0;
+    report.rounds = (struct st_report_rounds){.rule = "warmup=1"};
+    check_golden("no-request.txt", show(st_view_report, &report, &filter, (struct st_style){0}));
 }
 
 static json_t *document_of(const struct st_report *report)
@@ -237,7 +472,14 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_rows_are_within),
         cmocka_unit_test(test_residual_is_an_alarm),
         cmocka_unit_test(test_growing_trace_and_no_cuda_are_on_the_first_line),
-        cmocka_unit_test(test_every_column_of_the_stage_table_is_explained),
+        cmocka_unit_test(test_nothing_is_wider_than_the_terminal),
+        cmocka_unit_test(test_cause_and_drain_are_never_cut),
+        cmocka_unit_test(test_every_head_of_every_table_is_explained),
+        cmocka_unit_test(test_words_between_the_tables_are_explained),
+        cmocka_unit_test(test_every_cause_has_words),
+        cmocka_unit_test(test_losses_are_on_the_first_line),
+        cmocka_unit_test(test_missing_is_what_strict_counts),
+        cmocka_unit_test(test_without_a_request_there_is_a_table_and_a_hint),
         cmocka_unit_test(test_json_keeps_figures_and_nulls_apart),
         cmocka_unit_test(test_json_without_device_time_has_nulls),
     };

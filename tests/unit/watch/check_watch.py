@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs one case of the watch tests: a program alone, then with the spy preloaded.
 
-    check_watch.py FOLDER SPY CASE
+    check_watch.py FOLDER SPY SHIM CASE [SECONDS or ROUNDS]
 
-The program must behave the same, and what the spy saw must be what the fake driver and runtime executed.
+Case names that end in _audit run with the LD_AUDIT shim. The program must behave the same, and what the spy saw must be what the fake driver and runtime executed.
 """
 import collections
 import os
@@ -31,6 +31,35 @@ CASES = {
     "weak": (["loads", "weak"], {}, ["no_cuda"]),
     "awkward_now": (["awkward_now"], {"WATCH_MATCH": "awkward"}, ["stages"]),
     "awkward_lazy": (["awkward_lazy"], {"WATCH_MATCH": "awkward"}, ["stages"]),
+    "direct_ibt": (["direct_ibt"], {}, ["direct"]),
+    "direct_nopie_lazy": (["direct_nopie_lazy"], {}, ["direct"]),
+    "direct_now_audit": (["direct_now"], {}, ["direct"]),
+    "plugin_audit": (["loads_linked", "plugin"], {}, ["audited"]),
+    "plugin_deep_audit": (["loads_linked", "plugin-deep"], {}, ["audited"]),
+    "plugin_first": (["loads", "plugin"], {}, ["bound_before"]),
+    "plugin_first_audit": (["loads", "plugin"], {}, ["audited"]),
+    "own_loader_audit": (["loads", "own-loader"], {}, ["audited"]),
+    "reload_audit": (["loads", "reload"], {}, ["sum", "reload", "audited"]),
+    "fork_busy_audit": (["loads", "fork-busy"], {}, ["no_cuda", "audited"]),
+    "refused_audit": (["loads", "refused"], {}, ["last", "refused"]),
+    "far": (["far"], {}, ["unreached"]),
+    "far_audit": (["far"], {"WATCH_MATCH": "own_loader_run"}, ["far"]),
+    "linked": (["linked"], {}, []),
+    "linked_audit": (["linked"], {}, ["audited"]),
+    "data_symbol": (["data_symbol"], {}, []),
+    "next_in_front": (["loads_linked", "plugin"], {"PRELOAD_BEFORE": "./libnext.so"}, []),
+    "next_behind": (["loads_linked", "plugin"], {"PRELOAD_BEHIND": "./libnext.so"}, []),
+    "static_pie": (["static_pie"], {}, ["out_of_process"]),
+    "majors": (["ways", "runtimes", "libcudart.so.13", "./libcudart_older.so"], {}, ["sum"]),
+    "renamed": (["ways", "runtimes", "./libcudart-1234abcd.so.13"], {}, ["renamed"]),
+    "sysv_hash": (["ways", "driver", "./libcuda_sysv.so"], {}, []),
+    "two_level": (["ways", "driver", "./libcuda_outer.so"], {}, ["two_level"]),
+    "variants": (["ways", "variants"], {}, ["variants"]),
+    "race": (["ways", "race"], {}, ["timed"]),
+    "race_audit": (["ways", "race"], {}, ["timed", "audited"]),
+    "provider_race": (["ways", "provider-race"], {}, ["timed", "no_loss"]),
+    "provider_race_audit": (["ways", "provider-race"], {}, ["timed", "no_loss"]),
+    "fork_busy_long": (["loads", "fork-busy"], {}, ["no_cuda"]),
     "awkward_clobber": (["awkward_now"], {"WATCH_MATCH": "awkward", "WATCH_CLOBBER": "1"}, ["stages"]),
 }
 
@@ -47,10 +76,13 @@ def expect(condition, text):
 def run(folder, command, extra):
     environment = dict(os.environ, LD_LIBRARY_PATH=folder, **extra)
     environment.pop("LD_PRELOAD", None)
-    if "PRELOAD" in extra:
-        environment["LD_PRELOAD"] = extra["PRELOAD"]
+    parts = [extra[name] for name in ("PRELOAD_BEFORE", "PRELOAD", "PRELOAD_BEHIND") if name in extra]
+    if parts:
+        environment["LD_PRELOAD"] = ":".join(parts)
     done = subprocess.run([os.path.join(folder, command[0])] + command[1:], cwd=folder, env=environment,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120)
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120)
+    if done.stderr:
+        print(done.stderr.decode(errors="replace"), end="")
     return done.returncode, done.stdout.decode(errors="replace")
 
 
@@ -68,9 +100,9 @@ def field(text, line, name):
 
 
 def check_direct(output, seen, spy):
-    expect("miss cuStreamQuery 99000 0" in spy, "a pointer that could not be judged is not listed")
+    expect("miss cuStreamQuery 99000 0 (program)" in spy, "a pointer that could not be judged is not listed")
     expect(spy.count("miss ") == 1, "listed more than once, or more than that one")
-    for name, value in {"asked": 7, "found": 6, "wrapped": 4, "passed": 2, "not_found": 1}.items():
+    for name, value in {"asked": 8, "found": 7, "wrapped": 5, "passed": 2, "not_found": 1}.items():
         expect(field(spy, "lookups", name) == value, f"lookups {name} is not {value}")
     expect("name 2 f00 decode_kernel" in spy, "the function's name was not told")
     expect("call cuLaunchKernel_ptsz result 0 direction 0 a abc b 8" in spy, "launch words")
@@ -107,7 +139,56 @@ def check_reload(output, seen, spy):
     expect(field(spy, "stats", "edits") == 60, "ten symbols, edited in each of six rounds")
 
 
+def check_unreached(output, seen, spy):
+    expect(not seen, "something was seen of a namespace that is out of reach")
+    # two namespaces, one file: named once
+    expect(spy.count("unreached libcuda.so.1\n") == 1, "the driver that was out of reach is not named")
+    expect(field(spy, "stats", "out_of_reach") == 1, "out_of_reach is not 1")
+
+
+def check_far(output, seen, spy):
+    expect(seen["cuMemcpyHtoD_v2"] == 11, f"{seen['cuMemcpyHtoD_v2']} of 11 copies seen")
+    expect("lookups asked 2 found 2 wrapped 2" in spy, "look-ups")
+    expect(field(spy, "stages", "entered") == 1, "the stage function in the other namespace")
+    expect(spy.count(" far 1") == 1 and " far 0" not in spy, "one provider, in another namespace")
+    expect("unreached" not in spy, "named as out of reach although it was reached")
+
+
+def check_audited(output, seen, spy):
+    expect("audited 1 bound_before 0" in spy, "the shim is not there, or it came late")
+    expect(field(spy, "stats", "scans") <= 1, "with the shim no slot pass is needed after the start")
+
+
+def check_bound_before(output, seen, spy):
+    # 112 calls: 5 in the constructor and 100 in a callback that nobody looked up, before anybody knew
+    expect(seen["cuMemcpyHtoD_v2"] >= 7, "not even the calls after the first look-up")
+    expect("audited 0 bound_before 1 first libplugin.so" in spy, "the plugin that came with the driver is not named")
+
+
+def check_renamed(output, seen, spy):
+    expect(re.search(r"provider libcudart-1234abcd\.so\.13 layer 2 functions [5-9]", spy), "not known as a runtime")
+
+
+def check_two_level(output, seen, spy):
+    expect(field(spy, "thread", "nested") == 4, "3 copies and the look-up have one more call inside")
+    expect(spy.count("provider libcuda.so.1") == 2, "two drivers")
+
+
+def check_variants(output, seen, spy):
+    misses = sorted(line for line in spy.splitlines() if line.startswith("miss "))
+    expect(misses == ["miss cuLaunchFromNextYear 14000 0 (program)", "miss cuLaunchKernel 14000 0 (program)"],
+           f"listed: {misses}")
+    expect("lookups asked 6 found 6 wrapped 0 passed 6 not_found 0" in spy, "each passes through")
+
+
 CHECKS = {
+    "unreached": check_unreached,
+    "far": check_far,
+    "audited": check_audited,
+    "bound_before": check_bound_before,
+    "renamed": check_renamed,
+    "two_level": check_two_level,
+    "variants": check_variants,
     "direct": check_direct,
     "runtime": check_runtime,
     "no_cuda": check_no_cuda,
@@ -117,14 +198,23 @@ CHECKS = {
 }
 
 
-def check(folder, spy_path, case):
+def check(folder, spy_path, shim, case, amount):
     command, extra, checks = CASES[case]
+    command = command + amount
+    if "timed" in checks:  # how often depends on the time: no run without us to compare with
+        return check_timed(folder, spy_path, shim if case.endswith("_audit") else None, command, checks)
     base_code, base = run(folder, command, {})
     if base_code == 77:
         return "skipped: the system does not let the program set its scene", 77
     with tempfile.TemporaryDirectory() as place:
         out = os.path.join(place, "spy")
-        code, output = run(folder, command, dict(extra, PRELOAD=spy_path, WATCH_OUT=out))
+        preloaded = dict(extra, PRELOAD=spy_path, WATCH_OUT=out)
+        if case.endswith("_audit"):
+            preloaded["LD_AUDIT"] = shim
+        code, output = run(folder, command, preloaded)
+        if "out_of_process" in checks:
+            expect((code, output) == (base_code, base) and not os.path.exists(out), "a static program is not as alone")
+            return "ok: not reached, unharmed", 0
         expect(os.path.exists(out), f"the spy wrote nothing; exit status {code}, output:\n{output}")
         with open(out, encoding="utf-8") as file:
             spy = file.read()
@@ -140,6 +230,8 @@ def check(folder, spy_path, case):
         if "fork" in checks:
             expect(executed["cuMemcpyHtoD_v2"] == 3, "the child goes on counting")
             expect(spy.count("first_calls 2") == 1 and spy.count("first_calls 1 ") == 1, "a first call in each process")
+        if "bound_before" in checks:
+            executed.clear()
         for name, count in executed.items():
             expect(seen[name] == count, f"{name}: executed {count}, seen {seen[name]}")
         for name in checks:
@@ -150,14 +242,38 @@ def check(folder, spy_path, case):
     return f"ok: {sum(executed.values())} executed, {sum(seen.values())} seen", 0
 
 
+def check_timed(folder, spy_path, shim, command, checks):
+    with tempfile.TemporaryDirectory() as place:
+        out = os.path.join(place, "spy")
+        extra = {"PRELOAD": spy_path, "WATCH_OUT": out, **({"LD_AUDIT": shim} if shim else {})}
+        code, output = run(folder, command, extra)
+        expect(code == 0, f"exit status {code}: {output}")
+        with open(out, encoding="utf-8") as file:
+            spy = file.read()
+    spy = "\n".join(line for line in spy.splitlines() if not line.startswith("call "))
+    # what a full ring could not hold was seen, too
+    seen = numbers(r"^seen (\S+) (\d+)", spy)["cuMemcpyHtoD_v2"] + sum(numbers(r"open 0 (lost) (\d+)", spy).values())
+    if "no_loss" in checks:
+        expect(seen > 0, "nothing was seen")
+        return f"ok: {seen} seen", 0
+    executed = numbers(r"^executed (\S+) (\d+)", output)
+    expect(set(executed) == {"cuMemcpyHtoD_v2"} and executed["cuMemcpyHtoD_v2"] > 1000, f"executed {executed}")
+    expect(seen == executed["cuMemcpyHtoD_v2"], f"executed {executed}, seen {seen}\n{spy}")
+    for name in set(checks) & set(CHECKS):
+        CHECKS[name](output, seen, spy)
+    return f"ok: all of {seen} calls seen", 0
+
+
 def main():
-    if len(sys.argv) != 4 or sys.argv[3] not in CASES:
-        sys.exit(f"usage: check_watch.py FOLDER SPY CASE\ncases: {' '.join(CASES)}")
+    if len(sys.argv) < 5 or sys.argv[4] not in CASES:
+        sys.exit(f"usage: check_watch.py FOLDER SPY SHIM CASE [AMOUNT]\ncases: {' '.join(CASES)}")
+    folder, spy_path, shim = (os.path.abspath(path) for path in sys.argv[1:4])
+    case = sys.argv[4]
     try:
-        text, code = check(os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2]), sys.argv[3])
+        text, code = check(folder, spy_path, shim, case, sys.argv[5:])
     except Failed as why:
-        sys.exit(f"{sys.argv[3]}: {why}")
-    print(f"{sys.argv[3]}: {text}")
+        sys.exit(f"{case}: {why}")
+    print(f"{case}: {text}")
     sys.exit(code)
 
 

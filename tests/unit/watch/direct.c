@@ -49,6 +49,11 @@ int main(void)
     launch("dlsym", (launch_fn)dlsym(handle, "cuLaunchKernel"));
     launch("dlsym default", (launch_fn)dlsym(RTLD_DEFAULT, "cuLaunchKernel"));
     printf("same address %d\n", dlsym(handle, "cuLaunchKernel") == dlsym(RTLD_DEFAULT, "cuLaunchKernel"));
+    launch_fn asked = NULL;
+    cuGetProcAddress_v2("cuLaunchKernel", (void **)&asked, 12000, 0, NULL);
+    printf("one address: table %d dlsym %d look-up %d\n", constant_table[0] == cuLaunchKernel,
+           (launch_fn)dlsym(handle, "cuLaunchKernel") == cuLaunchKernel,
+           asked == (launch_fn)dlsym(handle, "cuLaunchKernel"));
     printf("unknown %d, message %d\n", dlsym(handle, "cuNoSuchThing") == NULL, dlerror() != NULL);
     lookup_fn lookup = cuGetProcAddress_v2;
     void *pointer = NULL;

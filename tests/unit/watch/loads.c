@@ -135,13 +135,13 @@ static void *open_and_close(void *arg)
 }
 
 /* Children of a process whose other thread is in the loader: dlsym must work in them, not hang. */
-static int fork_busy(void)
+static int fork_busy(int rounds)
 {
     pthread_t thread;
     void *handle = load("libcuda.so.1", RTLD_NOW);
     pthread_create(&thread, NULL, open_and_close, NULL);
     int bad = 0;
-    for (int i = 0; i < 300; i++) {
+    for (int i = 0; i < rounds; i++) {
         pid_t child = fork();
         if (child == 0) {
             alarm(10);
@@ -205,7 +205,7 @@ int main(int argc, char **argv)
     return strcmp(what, "own-loader") == 0  ? own_loader()
            : strcmp(what, "reload") == 0    ? reload()
            : strcmp(what, "fork") == 0      ? forked()
-           : strcmp(what, "fork-busy") == 0 ? fork_busy()
+           : strcmp(what, "fork-busy") == 0 ? fork_busy(argc > 2 ? atoi(argv[2]) : 300)
            : strcmp(what, "threads") == 0   ? threads()
            : strcmp(what, "refused") == 0   ? refused()
            : strcmp(what, "weak") == 0      ? weak()

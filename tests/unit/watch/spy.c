@@ -96,8 +96,8 @@ static void write_calls(FILE *out)
                         st_calls[slot->code].class_id == ST_CLASS_SYNC ? 0ull : (unsigned long long)slot->d);
             }
         }
-        fprintf(out, "thread nested %llu open %u\n", (unsigned long long)atomic_load(&thread->ring->nested),
-                thread->frame_count);
+        fprintf(out, "thread nested %llu open %u lost %llu\n", (unsigned long long)atomic_load(&thread->ring->nested),
+                thread->frame_count, (unsigned long long)atomic_load(&thread->ring->lost));
     }
     for (int i = 0; i < st_call_count; i++) {
         if (seen[i]) {
@@ -115,6 +115,7 @@ __attribute__((destructor)) static void end(void)
     struct st_watch_stats stats;
     struct st_watch_provider provider;
     struct st_watch_miss miss;
+    struct st_watch_unreached unreached;
     uint64_t key;
     const char *text;
     int kind;
@@ -134,11 +135,20 @@ __attribute__((destructor)) static void end(void)
             (unsigned long long)stats.lookups_wrapped, (unsigned long long)stats.lookups_passed,
             (unsigned long long)stats.lookups_not_found);
     for (uint32_t n = 0; st_watch_get_provider(n, &provider); n++) {
-        fprintf(out, "provider %s layer %d functions %u mapped %d simulated %d\n", provider.soname, provider.layer,
-                provider.functions, provider.mapped, provider.simulated);
+        fprintf(out, "provider %s layer %d functions %u mapped %d simulated %d far %d\n", provider.soname,
+                provider.layer, provider.functions, provider.mapped, provider.simulated, provider.is_far);
     }
+    st_watch_scan();
+    for (uint32_t n = 0; st_watch_get_unreached(n, &unreached); n++) {
+        fprintf(out, "unreached %s\n", unreached.soname);
+    }
+    const char *first = strrchr(st_watch_first_bound_before(), '/');
+    fprintf(out, "audited %d bound_before %llu first %s\n", st_watch_is_audited(),
+            (unsigned long long)stats.bound_before, first ? first + 1 : "-");
     for (uint32_t n = 0; st_watch_get_miss(n, &miss); n++) {
-        fprintf(out, "miss %s %d %llu\n", miss.symbol, miss.version, (unsigned long long)miss.flags);
+        const char *slash = strrchr(miss.caller, '/');
+        fprintf(out, "miss %s %d %llu %s\n", miss.symbol, miss.version, (unsigned long long)miss.flags,
+                slash ? slash + 1 : miss.caller);
     }
     for (uint32_t n = 0; st_call_early_name(n, &kind, &key, &text); n++) {
         fprintf(out, "early_name %d %s\n", kind, text);

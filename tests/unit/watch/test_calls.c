@@ -199,6 +199,32 @@ static void test_structures(void)
     expect("cuMemcpyBatchAsync_v2", WORDS(8, 8, 8, 2, 0, 0, 0, 5), 1, 0, 0, 0, 5, 0);
 }
 
+static void test_first_and_many(void)
+{
+    struct copy_2d_32 flat = {.source_type = 1, .source_host = (void *)0x10, .target_type = 2, .target_device = 0x20,
+                              .width_bytes = 30, .height = 10};
+    expect("cuMemcpy2DAsync", WORDS(AT(&flat), 5), 0, 0x20, 0x10, 300, 5, ST_DIR_H2D);
+    expect("cuMemcpy2D", WORDS(8), 1, 0, 0, 0, 0, 0);
+    struct copy_3d_32 solid = {.source_type = 3, .source_array = (void *)0x30, .target_type = 1,
+                               .target_host = (void *)0x40, .width_bytes = 1u << 31, .height = 4, .depth = 2};
+    expect("cuMemcpy3D", WORDS(AT(&solid)), 0, 0x40, 0x30, 1ull << 34, 0, ST_DIR_D2H);
+
+    struct copy_3d_batch batch[2] = {
+        {.source = {1, 0x50, {0}}, .target = {2, 0x60, {0}}, .extent = {30, 10, 2}},
+        {.extent = {5, 4, 5}},
+    };
+    expect("cuMemcpy3DBatchAsync", WORDS(2, AT(batch), 0, 0, 5), 0, 0x60, 0x50, 700, 5, 0);
+    expect("cuMemcpy3DBatchAsync_v2", WORDS(1, AT(batch), 0, 5), 0, 0x60, 0x50, 600, 5, 0);
+    expect("cuMemcpy3DBatchAsync_v2_ptsz", WORDS(0, AT(batch), 0, 0), 0, 0, 0, 0, 2, 0);
+    expect("cuMemcpy3DBatchAsync_v2", WORDS(2, 8, 0, 5), 1, 0, 0, 0, 5, 0);
+
+    struct launch_multi launches[2] = {{.function = 0xf, .stream = 0x66}, {.function = 0xe, .stream = 0x77}};
+    expect("cuLaunchCooperativeKernelMultiDevice", WORDS(AT(launches), 2, 0), 0, 0xf, 0x66, 0, 0, 0);
+    expect("cuLaunchCooperativeKernelMultiDevice", WORDS(8, 2, 0), 1, 0, 0, 0, 0, 0);
+    struct launch_rt_multi runtime = {.function = 0xf, .stream = 0x66};
+    expect("cudaLaunchCooperativeKernelMultiDevice", WORDS(AT(&runtime), 1, 0), 0, 0xf, 0x66, 0, 0, 0);
+}
+
 static bool tells(const char *name, const uint64_t *words, int count, int result, uint64_t key, const char *text)
 {
     uint64_t got_key = 0;
@@ -238,6 +264,7 @@ int main(void)
     test_versions();
     test_plain();
     test_structures();
+    test_first_and_many();
     test_names();
     printf("%d rows, %d failures\n", st_call_count, failures);
     return failures != 0;

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What --strict counts; see missing.h and the manual page. */
+#include "analyzer/render/missing.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analyzer/analysis/report.h"
+#include "analyzer/render/explain.h"
+
+struct teller {
+    st_missing_fn each;
+    void *context;
+    size_t count;
+};
+
+__attribute__((format(printf, 2, 3))) static void tell(struct teller *teller, const char *format, ...)
+{
+    char text[512];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    if (teller->each != NULL) teller->each(teller->context, text);
+    teller->count++;
+}
+
+static void tell_trace(struct teller *teller, const struct st_report_trace *trace)
+{
+    char words[ST_WORDS_BYTES];
+
+    if (!trace->complete) {
+        tell(teller,
+             trace->live ? "trace not complete: still running" : "trace not complete: not closed, cut or damaged");
+    }
+    for (size_t i = 0; i < trace->lost.count; i++) {
+        if (trace->lost.items[i].value == 0) continue;
+        tell(teller, "lost: %s %" PRId64, st_words(trace->lost.items[i].key, words), trace->lost.items[i].value);
+    }
+    if (trace->not_intercepted_count > 0) {
+        tell(teller, "not intercepted: %zu CUDA function%s", trace->not_intercepted_count,
+             trace->not_intercepted_count == 1 ? "" : "s");
+    }
+}
+
+size_t st_report_missing(const struct st_report *report, st_missing_fn each, void *context)
+{
+    struct teller teller = {each, context, 0};
+
+    for (size_t i = 0; i < report->trace_count; i++) tell_trace(&teller, &report->traces[i]);
+    if (strcmp(report->device_time, "not_collected") == 0) tell(&teller, "device time not collected");
+    for (size_t i = 0; i < report->capability_count; i++) {
+        const struct st_report_capability *one = &report->capabilities[i];
+
+        if (strcmp(one->state, "degraded") != 0) continue;
+        tell(&teller, "%.100s: stopped or incomplete%s%.300s", one->kind, one->why[0] != '\0' ? ": " : "", one->why);
+    }
+    return teller.count;
+}
