@@ -473,7 +473,7 @@ static void *run(void *unused)
             flush_device(false); /* a kill loses what the library still holds */
         }
         if (writer.quiet_polls > POLLS_TO_IDLE && st_threads_only_ours_left()) {
-            exit(0); /* as glibc does when the program's last thread ends; st_writer_finish() follows on this thread */
+            exit(0); /* as glibc at the end of the program's last thread; st_writer_finish() follows on this one */
         }
         uint64_t wait_ns = writer.quiet_polls > POLLS_TO_IDLE ? IDLE_POLL_NS : BUSY_POLL_NS;
         wait_ns = wait_ns < writer.setup.flush_ns ? wait_ns : writer.setup.flush_ns;

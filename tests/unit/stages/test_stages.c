@@ -40,7 +40,10 @@ static st_watch_matcher matcher;
 
 struct st_thread *st_thread_create(void)
 {
-    return st_thread_current = calloc(1, sizeof(struct st_thread));
+    static struct st_ring_head ring; /* a block without a ring counts as none */
+    st_thread_current = calloc(1, sizeof(struct st_thread));
+    st_thread_current->ring = &ring;
+    return st_thread_current;
 }
 
 uint32_t st_row_name(struct st_thread *thread, const char *text)
