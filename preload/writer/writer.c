@@ -523,7 +523,7 @@ void st_writer_set_device(const struct st_device_source *source)
 
 bool st_writer_finish(uint64_t deadline_ns)
 {
-    if (pthread_equal(pthread_self(), writer.thread)) { /* the last thread of the process: see st_threads_only_ours_left() */
+    if (pthread_equal(pthread_self(), writer.thread)) { /* the last thread: st_threads_only_ours_left() */
         flush(true);
         close_file();
         return true;
