@@ -10,6 +10,7 @@
 
 #include "options.h"
 #include "preload/calls/calls.h"
+#include "preload/calls/capture.h"
 #include "preload/device/device.h"
 #include "preload/record/record.h"
 #include "preload/stages/stages.h"
@@ -105,7 +106,7 @@ static void add_calls(struct st_buffer *payload)
     struct st_rows rows = {.table = ST_T_CALLDEF};
     for (uint16_t i = 0; i < st_call_count; i++) {
         const struct st_call_row *row = &st_calls[i];
-        st_rows_add(&rows, (int64_t[ST_COUNT_C_CALLDEF]){i, row->layer, row->class_id, row->blocks, 0},
+        st_rows_add(&rows, (int64_t[ST_COUNT_C_CALLDEF]){i, row->layer, row->class_id, row->blocks, 0, row->does},
                     (struct st_text[]){text_of(row->name)});
     }
     st_table_encode(&rows, payload);
@@ -207,6 +208,7 @@ static void add_counters(struct st_buffer *payload)
         {"watch.abandoned", stats.abandoned},
         {"watch.too_deep", stats.too_deep},
         {"watch.bound_before", stats.bound_before},
+        {"capture.untracked", st_capture_untracked()},
     };
     for (size_t i = 0; i < sizeof(COUNTERS) / sizeof(COUNTERS[0]); i++) {
         st_rows_add(&rows, (int64_t[ST_COUNT_C_COUNTER]){(int64_t)COUNTERS[i].value, 0},

@@ -19,6 +19,7 @@
 #include "preload/record/record.h"
 #include "preload/record/syscall.h"
 #include "preload/watch/watch.h"
+#include "preload/writer/family.h"
 #include "preload/writer/threads.h"
 #include "preload/writer/writer.h"
 
@@ -74,35 +75,14 @@ void st_session_prepare(int argc, char **argv)
     }
 }
 
-/* Field 22 of /proc/self/stat: start time in clock ticks since boot; 0 = unknown. */
-static uint64_t read_start_ticks(void)
-{
-    char text[1024];
-    int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
-    ssize_t length = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-    if (fd >= 0) {
-        close(fd);
-    }
-    if (length <= 0) {
-        return 0;
-    }
-    text[length] = '\0';
-    const char *at = strrchr(text, ')'); /* the name before it may hold anything */
-    for (int field = 2; at && field < 22; field++) {
-        at = strchr(at + 1, ' ');
-    }
-    return at ? strtoull(at + 1, NULL, 10) : 0;
-}
-
 static uint64_t process_start_realtime_ns(uint64_t start_ticks)
 {
-    struct timespec boot;
     long ticks_per_second = sysconf(_SC_CLK_TCK);
-    if (!start_ticks || clock_gettime(CLOCK_BOOTTIME, &boot) != 0 || ticks_per_second <= 0) {
+    if (!start_ticks || ticks_per_second <= 0) {
         return UINT64_MAX;
     }
     uint64_t since_boot_ns = start_ticks * (1000000000u / (uint64_t)ticks_per_second);
-    return st_clock_ns(CLOCK_REALTIME) - ((uint64_t)boot.tv_sec * 1000000000u + (uint64_t)boot.tv_nsec) + since_boot_ns;
+    return st_clock_ns(CLOCK_REALTIME) - st_clock_ns(CLOCK_BOOTTIME) + since_boot_ns;
 }
 
 static bool parse_hex(const char *text, uint8_t *ret, int count)
@@ -126,8 +106,10 @@ static void make_ids(void)
         } weak = {st_ticks(), (uint64_t)getpid()};
         memcpy(session.id, &weak, sizeof(session.id));
     }
-    memcpy(session.run, session.id, sizeof(session.run));
-    if (st_options.inherited_run && !parse_hex(st_options.inherited_run, session.run, sizeof(session.run))) {
+    if (st_options.inherited_run && parse_hex(st_options.inherited_run, session.run, sizeof(session.run))) {
+        return;
+    }
+    if (!st_family_run(session.run)) {
         memcpy(session.run, session.id, sizeof(session.run));
     }
 }
@@ -199,7 +181,9 @@ static bool prepare(struct st_writer_setup *ret_setup)
     for (int i = 0; i < st_options.note_count; i++) {
         st_log(ST_LOG_WARN, "%s", st_options.notes[i]);
     }
-    uint64_t start_ticks = read_start_ticks();
+    uint64_t start_ticks = 0; /* 0: not known */
+    uint32_t parent;
+    st_family_stat((uint32_t)getpid(), &parent, &start_ticks);
     struct st_clock_sample first, now; /* a first idea of the clock's rate */
     st_clock_read(NULL, &first);
     make_ids();

@@ -159,7 +159,11 @@ static bool begin_list(struct st_json *json, const char *key, bool known)
 static void write_gap(struct st_json *json, const struct st_report_gap *gap)
 {
     st_json_object(json, NULL);
-    st_json_int(json, "request", gap->request);
+    if (gap->request > 0) {
+        st_json_int(json, "request", gap->request);
+    } else {
+        st_json_null(json, "request"); /* outside of requests */
+    }
     st_json_int(json, "device", gap->device);
     st_json_int(json, "start_ns", gap->start_ns);
     st_json_int(json, "duration_ns", gap->duration_ns);

@@ -37,6 +37,19 @@
 #define O3 PLACE(ST_PLACE_POINTED64, 3)
 #define J0 PLACE(ST_PLACE_POINTED32, 0)
 #define J1 PLACE(ST_PLACE_POINTED32, 1)
+#if defined(__aarch64__)
+#define ABI(on_stack, by_reference) by_reference
+#define REFERRED(n, word) PLACE(ST_PLACE_REFERENCE + ((word) << 5), n)
+#define V0 REFERRED(0, 0)
+#define V1 REFERRED(1, 0)
+#define V1_1 REFERRED(1, 1)
+#define V1_2 REFERRED(1, 2)
+#define V2 REFERRED(2, 0)
+#define V2_1 REFERRED(2, 1)
+#define V2_2 REFERRED(2, 2)
+#else
+#define ABI(on_stack, by_reference) on_stack
+#endif
 
 #define A(place) .a = place,
 #define B(place) .b = place,
@@ -55,6 +68,8 @@
 #define TO(dir) .direction = ST_DIR_##dir,
 #define NAME(what) .names = ST_NAME_##what,
 #define MARK(what) .mark = ST_MARK_##what,
+#define DOES(what) .does = ST_DOES_##what,
+#define NODE(what) .decoder = DECODE_NODE, .node = ST_NODE_##what,
 #define BLOCKS .blocks = 1,
 #define PER_THREAD .per_thread = 1,
 #define QUIET .quiet = 1,

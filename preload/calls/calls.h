@@ -3,9 +3,10 @@
  * What a CUDA function means: one row for each exported name that is watched (calls.def is the only
  * list), and the decoder that turns a call's saved argument words into CALL.a … CALL.d.
  *
- * An argument "word" is an argument in its place: 0–5 in registers, 6 and up on the stack. The thunk saves
- * them in one array, `frame`: registers, four words of its own (the last: the return address), the caller's
- * stack arguments as they lie.
+ * An argument "word" is an argument in its place: the first 6 (aarch64: 8) in registers, others on the stack.
+ * The thunk saves them in one array, `frame`: registers, some words of its own (the last: the return address),
+ * the caller's stack arguments as they lie. A structure of up to 16 bytes by value takes one or two words like
+ * arguments of its own; larger ones lie differently on each processor (ABI() in calls.def).
  * The table is constant. st_call_decode() runs on the caller's thread on the path of each call: it is
  * compiled for general registers only and calls nothing.
  */
@@ -28,6 +29,8 @@ struct st_call_row {
     uint8_t direction; /* enum st_direction, where the name tells */
     uint8_t mark;      /* enum st_mark that the call stands for, or 0 */
     uint8_t names;     /* enum st_name_kind of the name that it tells, or 0 */
+    uint8_t does;      /* enum st_call_does: graphs and capture */
+    uint8_t node;      /* enum st_node_kind of the node that it adds, where the name tells */
     uint8_t blocks : 1;    /* may wait for the device by its contract */
     uint8_t quiet : 1;     /* does not make the process one that uses CUDA (registration at start) */
     uint8_t pointer : 1;   /* *word 1 is a function pointer that it hands out */
@@ -44,9 +47,15 @@ struct st_call_row {
 };
 
 #define ST_CALL_STACK_WORDS 16
+#if defined(__aarch64__)
+#define ST_CALL_REGISTER_WORDS 8
+#define ST_CALL_FRAME_RETURN 13 /* index of the return address in a frame (thunk_aarch64.S) */
+#define ST_CALL_FRAME_STACK 14  /* … of the first word on the stack */
+#else
 #define ST_CALL_REGISTER_WORDS 6
-#define ST_CALL_FRAME_RETURN 9 /* index of the return address in a frame */
-#define ST_CALL_FRAME_STACK 10 /* … of word 6 */
+#define ST_CALL_FRAME_RETURN 9 /* thunk_x86_64.S */
+#define ST_CALL_FRAME_STACK 10
+#endif
 
 _Static_assert(offsetof(struct st_call_row, reserved) + 1 - offsetof(struct st_call_row, decoder) == 8, "one word");
 
@@ -56,6 +65,7 @@ enum {
     ST_PLACE_LOW32 = 2 << 5,
     ST_PLACE_POINTED64 = 3 << 5,
     ST_PLACE_POINTED32 = 4 << 5,
+    ST_PLACE_REFERENCE = 5 << 5, /* aarch64: first (6: second, 7: third) word of the structure that the word points to */
     ST_PLACE_INDEX = 31,
 };
 
@@ -68,6 +78,11 @@ static inline uint64_t st_call_place(uint8_t place, const uint64_t *frame, bool 
     if (place < ST_PLACE_POINTED64) {
         return (uint32_t)word;
     }
+#if defined(__aarch64__)
+    if (place >= ST_PLACE_REFERENCE) {
+        return ((const uint64_t *)word)[(place >> 5) - (ST_PLACE_REFERENCE >> 5)]; /* a copy made by the caller */
+    }
+#endif
     if (!ok || word == 0) {
         return 0;
     }

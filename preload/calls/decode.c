@@ -28,6 +28,27 @@ static uint64_t end_of_copy(uint32_t type, const void *host, uint64_t device, co
     return type == MEMORY_HOST ? (uint64_t)host : type == MEMORY_ARRAY ? (uint64_t)array : device;
 }
 
+static uint32_t kind_of_node(uint32_t type)
+{
+    static const uint8_t kinds[] = {
+        [0] = ST_NODE_KERNEL, [1] = ST_NODE_COPY,  [2] = ST_NODE_MEMSET, [3] = ST_NODE_HOST,
+        [4] = ST_NODE_CHILD,  [5] = ST_NODE_OTHER, [6] = ST_NODE_EVENT,  [7] = ST_NODE_EVENT,
+        [8] = ST_NODE_OTHER,  [9] = ST_NODE_OTHER, [10] = ST_NODE_OTHER, [11] = ST_NODE_OTHER,
+        [12] = ST_NODE_OTHER}; /* CUgraphNodeType; conditional nodes and later kinds are not known */
+    return type < sizeof(kinds) ? kinds[type] : ST_NODE_UNKNOWN;
+}
+
+/* c: the kind of node; b: the graph of a child graph node. */
+static void decode_node(const struct st_call_row *row, bool ok, struct st_call_note *note)
+{
+    const struct node_params *params = (const struct node_params *)note->c;
+    note->c = row->node;
+    if (row->node == ST_NODE_NONE && ok && params) {
+        note->c = kind_of_node(params->type);
+        note->b = note->c == ST_NODE_CHILD ? params->child : 0;
+    }
+}
+
 static uint32_t decode_copy_2d(const struct copy_2d *copy, struct st_call_note *note)
 {
     note->a = end_of_copy(copy->target_type, copy->target_host, copy->target_device, copy->target_array);
@@ -122,6 +143,10 @@ static uint32_t decode_structure(const struct st_call_row *row, const uint64_t *
     const void *structure = (const void *)note->a;
     if (row->decoder == DECODE_COPY_BATCH) {
         decode_batch(st_call_place(row->c2, frame, ok), ok, note);
+        return ST_DIR_UNKNOWN;
+    }
+    if (row->decoder == DECODE_NODE) {
+        decode_node(row, ok, note);
         return ST_DIR_UNKNOWN;
     }
     if (row->decoder == DECODE_LAUNCH_EX) {

@@ -20,6 +20,7 @@ enum call_decoder {
     DECODE_COPY_3D_32,    /* CUDA_MEMCPY3D_v1 */
     DECODE_LAUNCH_MULTI,  /* array of CUDA_LAUNCH_PARAMS: the first is told */
     DECODE_LAUNCH_RT_MULTI, /* array of cudaLaunchParams */
+    DECODE_NODE,            /* a node is added: its kind by name, or c points to CUgraphNodeParams */
 };
 
 /* ---- the structures that are read, as far as they are read (tests/unit/test_calls_abi.c compares) ---- */
@@ -43,6 +44,12 @@ struct launch_rt_multi { /* cudaLaunchParams */
     const void *arguments;
     uint64_t shared_bytes;
     uint64_t stream;
+};
+
+struct node_params { /* CUgraphNodeParams */
+    uint32_t type;   /* CUgraphNodeType */
+    uint32_t reserved[3];
+    uint64_t child; /* of a child graph node: the graph */
 };
 
 struct copy_2d { /* CUDA_MEMCPY2D_v2 */

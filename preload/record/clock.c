@@ -31,6 +31,30 @@ static bool is_same(const char *a, const char *b)
     return *a == *b;
 }
 
+#if defined(__aarch64__)
+static const char VDSO_NAME[] = "__kernel_clock_gettime";
+#else
+static const char VDSO_NAME[] = "__vdso_clock_gettime";
+#endif
+
+/* Number of symbols by the GNU table, the only one of newer kernels on aarch64: the chain of the highest
+ * bucket ends with the last symbol. Layout: bucket count, first hashed symbol, bloom words, shift; bloom; … */
+static uint32_t count_symbols(const uint32_t *table)
+{
+    const uint32_t *buckets = table + 4 + 2 * table[2], *chains = buckets + table[0];
+    uint32_t first = table[1], last = 0;
+    for (uint32_t i = 0; i < table[0]; i++) {
+        last = buckets[i] > last ? buckets[i] : last;
+    }
+    if (last < first) {
+        return 0;
+    }
+    while (!(chains[last - first] & 1)) {
+        last++;
+    }
+    return last + 1;
+}
+
 /* The vDSO is a small ELF image; its symbol table is walked once. */
 static st_clock_gettime_fn find_vdso_gettime(void)
 {
@@ -52,7 +76,7 @@ static st_clock_gettime_fn find_vdso_gettime(void)
     }
     const char *strings = NULL;
     const ElfW(Sym) *symbols = NULL;
-    const uint32_t *hash = NULL;
+    uint32_t count = 0;
     for (; dynamic && dynamic->d_tag != DT_NULL; dynamic++) {
         uintptr_t address = bias + dynamic->d_un.d_ptr;
         if (dynamic->d_tag == DT_STRTAB) {
@@ -60,23 +84,27 @@ static st_clock_gettime_fn find_vdso_gettime(void)
         } else if (dynamic->d_tag == DT_SYMTAB) {
             symbols = (const void *)address;
         } else if (dynamic->d_tag == DT_HASH) {
-            hash = (const void *)address;
+            count = ((const uint32_t *)address)[1];
+        } else if (dynamic->d_tag == DT_GNU_HASH && count == 0) {
+            count = count_symbols((const uint32_t *)address);
         }
     }
-    for (uint32_t i = 0; strings && symbols && hash && i < hash[1]; i++) {
-        if (is_same(strings + symbols[i].st_name, "__vdso_clock_gettime")) {
+    for (uint32_t i = 0; strings && symbols && i < count; i++) {
+        if (is_same(strings + symbols[i].st_name, VDSO_NAME)) {
             return (st_clock_gettime_fn)(bias + symbols[i].st_value);
         }
     }
     return NULL;
 }
 
-/* CPUID 8000_0007h EDX bit 8: the counter runs at one rate in all power states. */
+/* CPUID 8000_0007h EDX bit 8: the counter runs at one rate in all power states. Arm's architecture promises it. */
 static bool has_invariant_counter(void)
 {
 #if defined(__x86_64__)
     unsigned a, b, c, d;
     return __get_cpuid(0x80000007, &a, &b, &c, &d) && (d & (1u << 8));
+#elif defined(__aarch64__)
+    return true;
 #else
     return false;
 #endif

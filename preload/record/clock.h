@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The trace clock. Ticks are the processor's time-stamp counter where it is invariant, else nanoseconds of
- * CLOCK_MONOTONIC_RAW from the vDSO (never through the PLT: another preload may fake it). Budget of
- * st_ticks(): one instruction and a predicted branch.
+ * The trace clock. Ticks are the processor's counter where it has one of constant rate (x86_64: the invariant
+ * TSC; aarch64: always, the generic timer's virtual count), else nanoseconds of CLOCK_MONOTONIC_RAW from the
+ * vDSO (never through the PLT: another preload may fake it). Budget of st_ticks(): one instruction and a
+ * predicted branch. Neither counter is read behind a barrier: that would cost more than the nanoseconds by
+ * which the processor may move the reading.
  */
 #ifndef ST_RECORD_CLOCK_H
 #define ST_RECORD_CLOCK_H
@@ -14,7 +16,7 @@
 typedef int (*st_clock_gettime_fn)(clockid_t, struct timespec *);
 
 struct st_clock {
-    bool is_tsc;
+    bool is_tsc; /* ticks are those of the processor's counter */
     st_clock_gettime_fn gettime; /* the vDSO's */
 };
 extern struct st_clock st_clock;
@@ -48,6 +50,12 @@ static inline uint64_t st_ticks(void)
 #if defined(__x86_64__)
     if (__builtin_expect(st_clock.is_tsc, 1)) {
         return __builtin_ia32_rdtsc();
+    }
+#elif defined(__aarch64__)
+    if (__builtin_expect(st_clock.is_tsc, 1)) {
+        uint64_t ticks;
+        __asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
+        return ticks;
     }
 #endif
     return st_clock_ns(CLOCK_MONOTONIC_RAW);

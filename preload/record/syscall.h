@@ -10,8 +10,10 @@
 
 #if defined(__x86_64__)
 #include "syscall_x86_64.h"
+#elif defined(__aarch64__)
+#include "syscall_aarch64.h"
 #else
-#error "stagetap's recorder is written for x86_64"
+#error "stagetap's recorder is written for x86_64 and aarch64"
 #endif
 
 static inline long st_sys_open(const char *path, int flags, int mode)

@@ -79,6 +79,7 @@ struct st_thread {
     /* the writer's own notes */
     uint64_t written_lost;
     bool is_announced; /* its THREAD row is written */
+    bool is_stuck;     /* its last chunk could not be written */
 
     uint32_t pushed_count;
     uint32_t pushed_beyond; /* deeper than there is room */

@@ -121,8 +121,8 @@ enum st_call_class {
     ST_CLASS_MEMSET = 6,       /* a target, b value, c bytes, d stream */
     ST_CLASS_SYNC = 7,         /* a stream or event (context: 0), d CPU ns of the thread inside */
     ST_CLASS_QUERY = 8,        /* a stream or event */
-    ST_CLASS_EVENT_RECORD = 9, /* a event, b stream */
-    ST_CLASS_STREAM_WAIT = 10, /* a event, b stream */
+    ST_CLASS_EVENT_RECORD = 9, /* a event, b stream, c flags */
+    ST_CLASS_STREAM_WAIT = 10, /* a event, b stream, c flags */
     ST_CLASS_HOST_FUNC = 11,   /* a function, b stream */
     ST_CLASS_ALLOC = 12,       /* a address returned, c bytes */
     ST_CLASS_FREE = 13,        /* a address */
@@ -130,8 +130,39 @@ enum st_call_class {
     ST_CLASS_CONTEXT = 15,     /* a context or device */
     ST_CLASS_STREAM = 16,      /* a stream created or destroyed */
     ST_CLASS_EVENT = 17,       /* a event created or destroyed */
-    ST_CLASS_GRAPH = 18,       /* a graph or executable graph */
-    ST_CLASS_CAPTURE = 19,     /* a stream */
+    ST_CLASS_GRAPH = 18,       /* a graph or executable graph, b second graph, c enum st_node_kind, d node */
+    ST_CLASS_CAPTURE = 19,     /* a stream, b graph captured into (begin) or returned (end) */
+};
+
+/* CALLDEF.does: what a call of class GRAPH or CAPTURE changes. a, b, c, d as in CALL. */
+enum st_call_does {
+    ST_DOES_NOTHING = 0,
+    ST_DOES_BEGIN_CAPTURE = 1,
+    ST_DOES_END_CAPTURE = 2,
+    ST_DOES_CREATE = 3,       /* a: new and empty */
+    ST_DOES_CLONE = 4,        /* a: a copy of b */
+    ST_DOES_DESTROY = 5,      /* a */
+    ST_DOES_ADD_NODE = 6,     /* a gets the node d of kind c; b: what a child graph node runs */
+    ST_DOES_DESTROY_NODE = 7, /* d */
+    ST_DOES_INSTANTIATE = 8,  /* a: executable graph made from b */
+    ST_DOES_UPDATE = 9,       /* the executable graph a made equal to b */
+    ST_DOES_UPLOAD = 10,      /* a */
+    ST_DOES_DESTROY_EXEC = 11, /* a */
+    ST_DOES_SWITCH_NODE = 12, /* a node of the executable graph a is switched on or off */
+};
+
+/* What a node of a graph runs. */
+enum st_node_kind {
+    ST_NODE_NONE = 0,
+    ST_NODE_KERNEL = 1,
+    ST_NODE_COPY = 2,
+    ST_NODE_MEMSET = 3,
+    ST_NODE_HOST = 4,
+    ST_NODE_CHILD = 5, /* a graph of its own */
+    ST_NODE_EVENT = 6,
+    ST_NODE_OTHER = 7,   /* empty, memory, semaphores */
+    ST_NODE_UNKNOWN = 8, /* what it runs, or how often, can not be told beforehand (conditional) */
+    ST_NODE_KINDS = 9,
 };
 
 enum st_call_flags {
@@ -168,7 +199,14 @@ enum st_span_end {
     ST_END_MARKED = 4,    /* `end NAME`, range pop */
 };
 
-enum st_mark { ST_MARK_STEP_END = 1, ST_MARK_PROFILER_START = 2, ST_MARK_PROFILER_STOP = 3 };
+enum st_mark {
+    ST_MARK_STEP_END = 1,
+    ST_MARK_PROFILER_START = 2,
+    ST_MARK_PROFILER_STOP = 3,
+    ST_MARK_GRAPH_NODES = 4, /* a capture ended: graph a got (b >> 8) nodes of kind b & 255; kind 0: a is new */
+    ST_MARK_GRAPH_CHILD = 5, /* … and a node that runs what the executable graph b runs */
+};
+#define ST_MARK_COUNT_SHIFT 8
 
 enum st_name_kind {
     ST_NAME_ROW = 1,      /* key: SPAN_BEGIN.name */

@@ -13,11 +13,23 @@
 
 #ifndef __ASSEMBLER__
 #include <elf.h>
+#include <stdint.h>
 
 #define ST_RELOC_JUMP_SLOT R_X86_64_JUMP_SLOT
 #define ST_RELOC_GLOB_DAT R_X86_64_GLOB_DAT
 #define ST_RELOC_ADDRESS R_X86_64_64
-#define ST_PAGE_BYTES 4096ul
+#define ST_SMALLEST_PAGE 4096ul
+
+static inline uintptr_t st_arch_page_bytes(void)
+{
+    return ST_SMALLEST_PAGE;
+}
+
+/* Functions of other calling conventions bear no mark here. */
+static inline int st_arch_is_variant_call(unsigned char symbol_other)
+{
+    return 0;
+}
 #endif
 
 #endif

@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "arch.h"
+
 struct st_elf {
     uintptr_t base;
     const char *strings;
@@ -49,7 +51,8 @@ static inline const char *st_elf_name(const struct st_elf *elf, uint32_t symbol)
 static inline bool st_elf_is_defined_function(const ElfW(Sym) *symbol)
 {
     return symbol->st_shndx != SHN_UNDEF && symbol->st_shndx != SHN_ABS && symbol->st_value != 0 &&
-           ELF64_ST_TYPE(symbol->st_info) == STT_FUNC && ELF64_ST_BIND(symbol->st_info) != STB_LOCAL;
+           ELF64_ST_TYPE(symbol->st_info) == STT_FUNC && ELF64_ST_BIND(symbol->st_info) != STB_LOCAL &&
+           !st_arch_is_variant_call(symbol->st_other);
 }
 
 #endif

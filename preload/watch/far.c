@@ -92,8 +92,9 @@ static bool find_headers(struct object *object)
 {
     unsigned char resident;
     const ElfW(Ehdr) *header = (const ElfW(Ehdr) *)object->base;
-    if (mincore((void *)object->base, ST_PAGE_BYTES, &resident) != 0 || memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 ||
-        header->e_phoff + header->e_phnum * sizeof(ElfW(Phdr)) > ST_PAGE_BYTES) {
+    if (mincore((void *)object->base, ST_SMALLEST_PAGE, &resident) != 0 ||
+        memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 ||
+        header->e_phoff + header->e_phnum * sizeof(ElfW(Phdr)) > ST_SMALLEST_PAGE) {
         return false;
     }
     object->headers = (const ElfW(Phdr) *)(object->base + header->e_phoff);

@@ -11,10 +11,9 @@
  * falling stack pointers, so one at or below the current pointer was left by longjmp: it is closed late.
  * An exception closes entries on its way (st_watch_personality).
  */
-#include <cpuid.h>
-
 #include "watch_private.h"
 
+#include "preload/calls/capture.h"
 #include "preload/record/record.h"
 #include "preload/record/syscall.h"
 
@@ -252,6 +251,9 @@ static inline void close_call(struct st_thread *thread, const struct st_watch_ta
         if (row->class_id == ST_CLASS_SYNC) {
             note.d = st_sys_thread_cpu_ns() - frame->cpu_ns;
         }
+        if (UNLIKELY(st_capture_concerns(row))) {
+            st_capture_after_call(thread, row, result, &note);
+        }
         st_emit_call(thread, target->call, frame->begin_ticks, end_ticks, frame->span, result, &note);
     }
     if (UNLIKELY(target->comes_back || row->mark)) {
@@ -285,7 +287,7 @@ static int64_t readable_words(uintptr_t stack, uint32_t wanted)
     if (stack < top && top - stack < MAIN_STACK_SPAN) {
         return end <= top ? wanted : (int64_t)((top - stack) / 8);
     }
-    for (uintptr_t page = (stack | (ST_PAGE_BYTES - 1)) + 1; page < end; page += ST_PAGE_BYTES) {
+    for (uintptr_t page = (stack | (ST_SMALLEST_PAGE - 1)) + 1; page < end; page += ST_SMALLEST_PAGE) {
         if (!is_readable(page)) {
             return (int64_t)((page - stack) / 8);
         }
@@ -344,29 +346,6 @@ static void __attribute__((noinline)) leave_stage(const uint64_t *words)
         }
         st_thread_release(thread);
     }
-}
-
-/* Asked of the processor when it is first needed: in a virtual machine that takes 100 µs. */
-uint64_t st_watch_vector_bytes(void)
-{
-    enum { LEAF_XSAVE = 0xd, COMPONENTS = 0xe7, LEGACY_AND_HEADER = 576, OSXSAVE = 1 << 27, KNOWN = 1 };
-    static _Atomic uint64_t known; /* size + KNOWN */
-    uint64_t bytes = atomic_load_explicit(&known, memory_order_relaxed);
-    if (bytes) {
-        return bytes - KNOWN;
-    }
-    uint32_t size, offset, c, d, features;
-    if (__get_cpuid(1, &size, &offset, &features, &d) && (features & OSXSAVE)) {
-        bytes = LEGACY_AND_HEADER;
-        for (uint32_t component = 2; component < 8; component++) {
-            if ((COMPONENTS >> component & 1) &&
-                __get_cpuid_count(LEAF_XSAVE, component, &size, &offset, &c, &d) && size && offset + size > bytes) {
-                bytes = offset + size;
-            }
-        }
-    }
-    atomic_store_explicit(&known, bytes + KNOWN, memory_order_relaxed);
-    return bytes;
 }
 
 /* ---- called by the thunk ------------------------------------------------------------------------ */

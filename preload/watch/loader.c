@@ -13,7 +13,7 @@
 st_dlsym_fn st_watch_next_dlsym;
 st_dlopen_fn st_watch_next_dlopen;
 
-/* called from loader_x86_64.S */
+/* called from loader_*.S */
 void *st_watch_dlsym_handle(void *handle, const char *name);
 void *st_watch_dlsym_default(void *handle, const char *name);
 void *st_watch_before_dlopen(const char *file, int flags);
@@ -42,10 +42,9 @@ const struct link_map *st_watch_own_map(void)
     return map;
 }
 
-static uintptr_t next_definition(const char *name)
+static uintptr_t definition_from(const struct link_map *map, const char *name)
 {
-    const struct link_map *own = st_watch_own_map();
-    for (const struct link_map *map = own ? own->l_next : NULL; map; map = map->l_next) {
+    for (; map; map = map->l_next) {
         struct st_elf elf;
         uintptr_t address = st_elf_read(&elf, map->l_addr, map->l_ld) ? st_elf_function(&elf, name) : 0;
         if (address) {
@@ -53,6 +52,21 @@ static uintptr_t next_definition(const char *name)
         }
     }
     return 0;
+}
+
+static uintptr_t next_definition(const char *name)
+{
+    const struct link_map *own = st_watch_own_map();
+    return own ? definition_from(own->l_next, name) : 0;
+}
+
+uintptr_t st_watch_first_definition(const char *name)
+{
+    const struct link_map *map = st_watch_own_map();
+    while (map && map->l_prev) {
+        map = map->l_prev;
+    }
+    return definition_from(map, name);
 }
 
 void st_watch_resolve(void)

@@ -19,7 +19,7 @@
 
 static uintptr_t page_of(uintptr_t address)
 {
-    return address & ~(ST_PAGE_BYTES - 1);
+    return address & ~(st_arch_page_bytes() - 1);
 }
 
 void st_patch_begin(struct st_patch *patch, uintptr_t base, const ElfW(Phdr) *headers, size_t header_count)
@@ -39,7 +39,7 @@ void st_patch_begin(struct st_patch *patch, uintptr_t base, const ElfW(Phdr) *he
 static void close_page(struct st_patch *patch)
 {
     if (patch->open_page) {
-        mprotect((void *)patch->open_page, ST_PAGE_BYTES, patch->open_protection);
+        mprotect((void *)patch->open_page, st_arch_page_bytes(), patch->open_protection);
         patch->open_page = 0;
     }
 }
@@ -53,7 +53,7 @@ static bool open_page(struct st_patch *patch, uintptr_t page, int protection)
 {
     close_page(patch);
     /* keep it executable meanwhile: a small object has code in the same page */
-    if (mprotect((void *)page, ST_PAGE_BYTES, protection | PROT_READ | PROT_WRITE) != 0) {
+    if (mprotect((void *)page, st_arch_page_bytes(), protection | PROT_READ | PROT_WRITE) != 0) {
         return false;
     }
     patch->open_page = page;
@@ -108,17 +108,23 @@ static bool is_writable_by_maps(uintptr_t page)
     return writable;
 }
 
+static bool can_be_populated(uintptr_t page)
+{
+    return madvise((void *)page, st_arch_page_bytes(), MADV_POPULATE_WRITE) == 0;
+}
+
 /* Asking "now" matters: RELRO of an object that another thread is loading is not read-only yet, and must
- * not become so by us. */
+ * not become so by us. The system's answer is believed if it is right for two pages of our own: emulators
+ * say yes to any advice. */
 static bool is_writable(uintptr_t page)
 {
     static enum { UNKNOWN, BY_MADVISE, BY_MAPS } method;
     if (method == UNKNOWN) {
-        uintptr_t own = page_of((uintptr_t)&method);
-        method = madvise((void *)own, ST_PAGE_BYTES, MADV_POPULATE_WRITE) == 0 ? BY_MADVISE : BY_MAPS;
+        bool is_right = can_be_populated(page_of((uintptr_t)&method)) &&
+                        !can_be_populated(page_of((uintptr_t)st_watch_thunks));
+        method = is_right ? BY_MADVISE : BY_MAPS;
     }
-    return method == BY_MADVISE ? madvise((void *)page, ST_PAGE_BYTES, MADV_POPULATE_WRITE) == 0
-                                : is_writable_by_maps(page);
+    return method == BY_MADVISE ? can_be_populated(page) : is_writable_by_maps(page);
 }
 
 /* ---- the two kinds of places -------------------------------------------------------------------- */

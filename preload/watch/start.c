@@ -6,7 +6,9 @@
 #include <link.h>
 #include <string.h>
 
-#include "watch_private.h"
+#include "objects.h"
+
+#include "preload/calls/capture.h"
 
 struct st_watch_state st_watch;
 
@@ -33,6 +35,7 @@ void st_watch_fork_child(void)
 {
     atomic_store_explicit(&st_watch.is_first_done, false, memory_order_relaxed);
     atomic_store_explicit(&st_watch.is_init_told, false, memory_order_relaxed);
+    st_capture_fork_child();
     st_objects_fork_child();
     st_far_fork_child();
 }
@@ -64,16 +67,19 @@ static int start_main(main_fn main_function, int argc, char **argv, void (*init)
     return real_start_main(run_main, argc, argv, init, fini, loader_fini, stack_end);
 }
 
-/* A slot that is not bound yet holds the way to the loader's resolver: calling that is right, too. */
-static bool patch_start_slot(const struct st_elf *elf, struct st_patch *patch, const ElfW(Rela) *relocations,
-                             size_t count)
+/* A slot that is not bound yet leads to the program's own way to the loader's resolver, which on aarch64 works
+ * only for the call that goes through the slot: then the function is looked for as the loader would. */
+static bool patch_start_slot(const struct object *program, const struct st_elf *elf, struct st_patch *patch,
+                             const ElfW(Rela) *relocations, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         uint32_t type = ELF64_R_TYPE(relocations[i].r_info), symbol = ELF64_R_SYM(relocations[i].r_info);
         if ((type == ST_RELOC_JUMP_SLOT || type == ST_RELOC_GLOB_DAT) && symbol &&
             strcmp(st_elf_name(elf, symbol), "__libc_start_main") == 0) {
             void **slot = (void **)(elf->base + relocations[i].r_offset);
-            real_start_main = (start_main_fn)*slot;
+            bool is_bound = !object_contains(program, (uintptr_t)*slot);
+            real_start_main = is_bound ? (start_main_fn)*slot
+                                       : (start_main_fn)st_watch_first_definition("__libc_start_main");
             return real_start_main && st_patch_slot(patch, slot, (const void *)start_main);
         }
     }
@@ -84,14 +90,16 @@ static bool patch_start_slot(const struct st_elf *elf, struct st_patch *patch, c
 static int patch_program(struct dl_phdr_info *info, size_t size, void *arg)
 {
     bool *ret_done = arg;
+    const struct object program = {.base = info->dlpi_addr, .headers = info->dlpi_phdr,
+                                   .header_count = info->dlpi_phnum};
     for (size_t i = 0; i < info->dlpi_phnum; i++) {
         struct st_elf elf;
         if (info->dlpi_phdr[i].p_type == PT_DYNAMIC &&
             st_elf_read(&elf, info->dlpi_addr, (const ElfW(Dyn) *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr))) {
             struct st_patch patch;
             st_patch_begin(&patch, info->dlpi_addr, info->dlpi_phdr, info->dlpi_phnum);
-            *ret_done = patch_start_slot(&elf, &patch, elf.relocations, elf.relocation_count) ||
-                        patch_start_slot(&elf, &patch, elf.jump_slots, elf.jump_slot_count);
+            *ret_done = patch_start_slot(&program, &elf, &patch, elf.relocations, elf.relocation_count) ||
+                        patch_start_slot(&program, &elf, &patch, elf.jump_slots, elf.jump_slot_count);
             st_patch_end(&patch);
         }
     }

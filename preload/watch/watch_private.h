@@ -81,10 +81,12 @@ extern st_dlsym_fn st_watch_next_dlsym;
 extern st_dlopen_fn st_watch_next_dlopen;
 /* Fill the two above. Idempotent, lock-free, no allocation. */
 void st_watch_resolve(void);
+/* The first definition of a function in the loader's list, or 0. */
+uintptr_t st_watch_first_definition(const char *name);
 /* Our entry in the loader's list of objects. */
 const struct link_map *st_watch_own_map(void);
 
-/* ---- loader_x86_64.S, exported ---- */
+/* ---- loader_*.S, exported ---- */
 void *dlsym(void *handle, const char *name);
 void *dlopen(const char *file, int flags);
 
@@ -99,7 +101,7 @@ void st_watch_after_lookup(const struct st_watch_target *target, const uint64_t 
 #define ST_WATCH_JUMP (-1)
 int64_t st_watch_enter(struct st_watch_target *target, const uint64_t *frame);
 void st_watch_leave(struct st_watch_target *target, const uint64_t *frame, uint64_t result);
-/* Size of the area that st_watch_call_saved() saves vector registers to; 0: the processor has only FXSAVE. */
+/* x86_64: size of the area that st_watch_call_saved() saves vector registers to; 0: there is only FXSAVE. */
 uint64_t st_watch_vector_bytes(void);
 int st_watch_personality(int version, int actions, uint64_t exception_class, void *exception, void *context);
 

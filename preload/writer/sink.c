@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "preload/record/clock.h"
 #include "preload/trace/chunk.h"
 
 static const char DEFAULT_NAME[] = "stagetap-%e-%p.stap";
@@ -50,7 +51,7 @@ static void put_safe(struct name *name, const char *text)
 static void put_expanded(struct name *name, char letter, const char *program)
 {
     char text[80];
-    time_t now = time(NULL);
+    time_t now = (time_t)(st_clock_ns(CLOCK_REALTIME) / 1000000000);
     struct tm utc;
     switch (letter) {
     case 'e':

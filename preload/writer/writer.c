@@ -217,6 +217,7 @@ static void drain_ring(struct st_thread *thread)
     } else {
         thread->is_announced = is_announced;
     }
+    thread->is_stuck = !is_done;
 }
 
 /* Slots that are committed and not yet in the file. */
@@ -398,9 +399,9 @@ static void close_file(void)
         st_sink_append(&writer.sink, writer.out.bytes, writer.out.length);
     }
     st_sink_close(&writer.sink);
+    st_ring_setup.is_shared = false; /* threads that come now have nobody to fetch their events */
     for (struct st_thread *t = atomic_load_explicit(&st_threads, memory_order_acquire); t; t = t->next) {
-        const struct st_ring_head *ring = atomic_load_explicit(&t->ring, memory_order_acquire);
-        if (ring && !waiting_slots(ring)) {
+        if (atomic_load_explicit(&t->ring, memory_order_acquire) && !t->is_stuck) {
             st_thread_remove_ring(t); /* what could not be written stays in its ring for `recover` */
         }
     }

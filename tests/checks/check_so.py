@@ -12,8 +12,9 @@ EXPORTS = re.compile(r"dlsym|dlopen|InitializeInjectionNvtx2|stagetap_\w+")
 MUST_EXPORT = {"dlsym", "dlopen", "InitializeInjectionNvtx2"}
 NEEDED = re.compile(r"libc\.so\.6|ld-linux[-\w]*\.so\.[12]")
 TLS_BYTES = 256
-# Of libc's symbols these would mean that something large or dangerous came along.
-NOT_WANTED = {"printf", "system", "popen", "exit", "abort", "fork", "dlmopen", "pthread_cancel", "setlocale"}
+# Of libc's symbols these would mean that something large or dangerous came along. (`exit` is used: for a program whose
+# last thread has ended, preload/writer/threads.h.)
+NOT_WANTED = {"printf", "system", "popen", "abort", "fork", "dlmopen", "pthread_cancel", "setlocale"}
 
 
 def readelf(*options):

@@ -123,7 +123,7 @@ def cublas(checks, folder, library, how, audit, want):
 
 def main():
     library = os.path.join(TOOLKIT, 'lib64', 'libcublas.so.13')
-    if not lib.program('real_runtime') or not os.path.exists(library):
+    if not lib.find_program('real_runtime') or not os.path.exists(library):
         print('skipped: no CUDA 13 toolkit with nvcc and cuBLAS')
         sys.exit(SKIPPED)
     checks = lib.Checks()

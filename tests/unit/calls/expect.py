@@ -18,11 +18,20 @@ FURTHER = {    # rows beyond the table
     'cudaThreadSynchronize': 'sync', 'cudaLaunchCooperativeKernelMultiDevice': 'launch',
     'cudaStreamGetCaptureInfo_v2': 'capture', 'cudaStreamGetCaptureInfo_v2_ptsz': 'capture',
 }
+NODES_ADDED = ('', 'Kernel', 'Memcpy', 'Memset', 'Host', 'ChildGraph', 'Empty', 'EventRecord', 'EventWait',
+               'ExternalSemaphoresSignal', 'ExternalSemaphoresWait', 'BatchMemOp', 'MemAlloc', 'MemFree')
+FURTHER.update({f'cuGraphAdd{kind}Node': 'graph' for kind in NODES_ADDED})
+FURTHER.update({f'cuGraph{name}': 'graph' for name in ('AddNode_v2', 'AddKernelNode_v2', 'Create', 'Clone', 'Destroy',
+                                                       'DestroyNode', 'NodeSetEnabled')})
 STREAM_SLOT = {3: 'b', 4: 'b', 9: 'b', 10: 'b', 11: 'b', 5: 'd', 6: 'd', 7: 'a', 8: 'a', 19: 'a'}
 
 STREAMS = ('CUstream', 'cudaStream_t')
 EVENTS = ('CUevent', 'cudaEvent_t')
-GRAPHS = ('CUgraphExec', 'cudaGraphExec_t')
+EXECS = ('CUgraphExec', 'cudaGraphExec_t')
+GRAPHS = ('CUgraph', 'cudaGraph_t')
+NODES = ('CUgraphNode',)
+NODE_KINDS = {'Kernel': 1, 'Memcpy': 2, 'Memset': 3, 'Host': 4, 'ChildGraph': 5, 'EventRecord': 6, 'EventWait': 6}
+NODE_OTHER = 7
 FUNCTIONS = ('CUfunction', 'cudaKernel_t')
 CALLBACKS = ('CUhostFn', 'CUstreamCallback', 'cudaHostFn_t', 'cudaStreamCallback_t')
 MODULES = ('CUmodule', 'CUlibrary', 'CUkernel', 'CUlinkState', 'cudaLibrary_t') + FUNCTIONS
@@ -183,6 +192,30 @@ def context(call):
     return call.returned(CONTEXTS) or call.by_type(CONTEXTS) or device
 
 
+def graph(call):
+    node = re.match(r'cuGraphAdd(\w*)Node(_v2)?$', call.name)
+    if node and node.group(1):
+        child = call.by_type(GRAPHS, last=True) if node.group(1) == 'ChildGraph' else None
+        return call.by_type(GRAPHS), child, str(NODE_KINDS.get(node.group(1), NODE_OTHER)), call.returned(NODES)
+    if node:
+        n = call.index('CUgraphNodeParams')
+        kind = f'(ok && a{n} ? rows_kind_of_node(a{n}->type) : 0)'
+        child = f'(ok && a{n} && a{n}->type == CU_GRAPH_NODE_TYPE_GRAPH ? (uint64_t)a{n}->graph.graph : 0)'
+        return call.by_type(GRAPHS), child, kind, call.returned(NODES)
+    if call.name in ('cuGraphDestroyNode', 'cuGraphNodeSetEnabled'):
+        return call.by_type(EXECS), None, None, call.by_type(NODES)
+    made = call.returned(EXECS) or call.returned(GRAPHS)
+    own = made or call.by_type(EXECS) or call.by_type(GRAPHS)
+    other = call.by_type(GRAPHS)
+    return own, None if other == own else other
+
+
+def capture_graph(call):
+    if 'EndCapture' in call.name:
+        return call.returned(GRAPHS)
+    return call.by_type(GRAPHS) if 'BeginCaptureToGraph' in call.name else None
+
+
 def free(call):
     return None if call.parameters[0].name == 'device' or 'CUdevice' == call.parameters[0].type else call.value(0)
 
@@ -192,13 +225,13 @@ def fields(call):
     of = {
         1: lambda: (), 2: lambda: (), 0: lambda: (),
         LAUNCH: lambda: launch(call),
-        GRAPH_LAUNCH: lambda: (call.by_type(GRAPHS), call.by_type(STREAMS)),
+        GRAPH_LAUNCH: lambda: (call.by_type(EXECS), call.by_type(STREAMS)),
         COPY: lambda: copy(call),
         MEMSET: lambda: memset(call),
         SYNC: lambda: (call.by_type(STREAMS + EVENTS),),
         QUERY: lambda: (call.by_type(STREAMS + EVENTS, last=True),),
-        9: lambda: (call.by_type(EVENTS), call.by_type(STREAMS)),
-        STREAM_WAIT: lambda: (call.by_type(EVENTS), call.by_type(STREAMS)),
+        9: lambda: (call.by_type(EVENTS), call.by_type(STREAMS), call.by_name('flags', 'Flags')),
+        STREAM_WAIT: lambda: (call.by_type(EVENTS), call.by_type(STREAMS), call.by_name('flags', 'Flags')),
         11: lambda: (call.by_type(CALLBACKS), call.by_type(STREAMS)),
         12: lambda: alloc(call),
         13: lambda: (free(call),),
@@ -206,8 +239,8 @@ def fields(call):
         15: lambda: (context(call),),
         16: lambda: (call.returned(STREAMS) or call.by_type(STREAMS),),
         17: lambda: (call.returned(EVENTS) or call.by_type(EVENTS),),
-        18: lambda: (call.returned(GRAPHS) or call.by_type(GRAPHS),),
-        19: lambda: (call.by_type(STREAMS),),
+        18: lambda: graph(call),
+        19: lambda: (call.by_type(STREAMS), capture_graph(call)),
     }[call.class_id]()
     a, b, c, d, direction = (tuple(of) + (None,) * 5)[:5]
     values = {'a': a or '0', 'b': b or '0', 'c': c or '0', 'd': d or '0'}

@@ -119,6 +119,8 @@ def special_values(f):
             lines.append(f'    a{n} = {3 if p.name == "count" else 2};')
         elif p.type in expect.STREAMS:
             lines.append(f'    if (rows_pass == ROWS_NULL) a{n} = 0;')
+        elif pointee == 'CUgraphNodeParams':
+            lines.append(f'    if (rows_pass == ROWS_GOOD) a{n}->type = {4 if f.row % 2 else f.row % 15};')
         elif pointee in expect.COPY_2D:
             source, target = MEMORY_PAIRS[f.row % len(MEMORY_PAIRS)]
             lines.append(f'    if (rows_pass == ROWS_GOOD) (({pointee} *)a{n})->srcMemoryType = {source}, '

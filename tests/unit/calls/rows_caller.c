@@ -156,6 +156,23 @@ uint32_t rows_direction_of_memory(int source, int target)
     return from_host && to_host ? 5 : from_host ? 1 : to_host ? 2 : 3;
 }
 
+uint32_t rows_kind_of_node(int type)
+{
+    switch (type) {
+    case 0: /* kernel */
+    case 1: /* memcpy */
+    case 2: /* memset */
+    case 3: /* host */
+    case 4: /* graph */
+        return (uint32_t)type + 1;
+    case 6: /* wait for an event */
+    case 7: /* record it */
+        return 6;
+    default: /* conditional, and what is yet to come: not known */
+        return type < 13 ? 7 : 8;
+    }
+}
+
 /* ---- ways ---- */
 
 /* Ask for the function as a program would; the look-up is a watched call as well. */

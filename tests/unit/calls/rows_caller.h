@@ -64,6 +64,7 @@ static inline uint64_t rows_per_thread(uint64_t stream)
 }
 uint32_t rows_direction_of_kind(int kind);
 uint32_t rows_direction_of_memory(int source, int target);
+uint32_t rows_kind_of_node(int type);
 
 #define ROWS_VOLUME(extent) ((uint64_t)(extent).width * (extent).height * (extent).depth)
 #define ROWS_END(which, copy)                                                                      \

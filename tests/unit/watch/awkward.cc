@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A library whose functions call each other through its own symbol slots, with arguments and results in every
-// place that the x86_64 ABI knows. It prints what comes out; a profiler must not change a byte of it.
+// place that the ABIs of x86_64 and aarch64 know. It prints what comes out; a profiler must not change a byte of it.
 #include "awkward.h"
 
 #include <csetjmp>
@@ -101,6 +101,15 @@ double awkward_aligned(Aligned a, int x)
         sum = sum * 2 + value;
     }
     return (uintptr_t)&a % 64 ? -1 : sum;
+}
+
+Quad awkward_quad(Quad a, Quad b, Quad c, int x)
+{
+    Quad sum;
+    for (int i = 0; i < 4; i++) {
+        sum.values[i] = a.values[i] + 3 * b.values[i] + 5 * c.values[i] + x;
+    }
+    return sum;
 }
 
 void awkward_throws(int depth)
@@ -267,6 +276,8 @@ void awkward_all()
         aligned.values[i] = i;
     }
     std::printf("aligned %g\n", awkward_aligned(aligned, 1));
+    Quad quad = awkward_quad({{1, 2, 3, 4}}, {{5, 6, 7, 8}}, {{9, 10, 11, 12}}, 2);
+    std::printf("quad %g %g %g %g\n", quad.values[0], quad.values[1], quad.values[2], quad.values[3]);
     show_vectors();
     std::printf("catches %d %d\n", awkward_catches(0), awkward_catches(3));
     std::printf("lands %d %d\n", awkward_lands(0), awkward_lands(3));

@@ -11,6 +11,7 @@
 struct Huge { long values[120]; }; /* 960 bytes by value */
 struct Page { long values[510]; }; /* nearly all that the thunk copies */
 struct Pair { long whole; double real; };
+struct Quad { double values[4]; }; // aarch64: in four vector registers, result too
 struct alignas(64) Aligned { double values[8]; };
 
 struct Base {
@@ -32,6 +33,7 @@ EXPORT long double awkward_long_double(long double a, int b);
 EXPORT _Complex long double awkward_complex(long double a);
 EXPORT double awkward_variadic(int n, ...);
 EXPORT double awkward_aligned(Aligned a, int x);
+EXPORT Quad awkward_quad(Quad a, Quad b, Quad c, int x);
 // pairs, because a compiler calls a function itself without the symbol slot
 EXPORT void awkward_throws(int depth);
 EXPORT void awkward_throws_too(int depth);

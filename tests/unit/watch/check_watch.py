@@ -3,11 +3,12 @@
 
     check_watch.py FOLDER SPY SHIM CASE [SECONDS or ROUNDS]
 
-Case names that end in _audit run with the LD_AUDIT shim. The program must behave the same, and what the spy saw must be what the fake driver and runtime executed.
+WATCH_EMULATOR: the command that runs programs of another processor (qemu-user). Case names that end in _audit run with the LD_AUDIT shim. The program must behave the same, and what the spy saw must be what the fake driver and runtime executed.
 """
 import collections
 import os
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -74,12 +75,20 @@ def expect(condition, text):
 
 
 def run(folder, command, extra):
-    environment = dict(os.environ, LD_LIBRARY_PATH=folder, **extra)
-    environment.pop("LD_PRELOAD", None)
+    loader = {"LD_LIBRARY_PATH": folder}
     parts = [extra[name] for name in ("PRELOAD_BEFORE", "PRELOAD", "PRELOAD_BEHIND") if name in extra]
     if parts:
-        environment["LD_PRELOAD"] = ":".join(parts)
-    done = subprocess.run([os.path.join(folder, command[0])] + command[1:], cwd=folder, env=environment,
+        loader["LD_PRELOAD"] = ":".join(parts)
+    if "LD_AUDIT" in extra:
+        loader["LD_AUDIT"] = extra["LD_AUDIT"]
+    environment = {name: value for name, value in {**os.environ, **extra}.items() if not name.startswith("LD_")}
+    emulator = shlex.split(environment.pop("WATCH_EMULATOR", ""))
+    if emulator:  # what is meant for the program's loader must not reach the emulator's own
+        for name, value in loader.items():
+            emulator += ["-E", f"{name}={value}"]
+    else:
+        environment.update(loader)
+    done = subprocess.run(emulator + [os.path.join(folder, command[0])] + command[1:], cwd=folder, env=environment,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120)
     if done.stderr:
         print(done.stderr.decode(errors="replace"), end="")

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Destroys every vector register that the processor has and dirties the x87 stack. Plain C. */
+#include "spy_hooks.h"
+
+#if defined(__x86_64__)
 #include <immintrin.h>
 #include <stddef.h>
-
-#include "spy_hooks.h"
 
 __attribute__((target("avx"))) static void destroy_avx(void)
 {
@@ -29,3 +30,13 @@ void spy_destroy_vectors(void *unused)
         destroy_avx();
     }
 }
+#elif defined(__aarch64__)
+void spy_destroy_vectors(void *unused)
+{
+    __asm__ volatile(".irp n, 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 30, 31\n\t"
+                     "movi v\\n\\().2d, #0\n\t"
+                     ".endr\n\t"
+                     "msr fpsr, %0" ::"r"(0x1full)
+                     : "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v16", "v17", "v30", "v31", "memory");
+}
+#endif

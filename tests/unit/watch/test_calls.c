@@ -146,13 +146,11 @@ static void test_plain(void)
     expect("cudaMemcpy2DAsync", WORDS(1, 64, 2, 64, 30, 10, 1, 0x77), 0, 1, 2, 300, 0x77, ST_DIR_H2D);
     expect("cuMemsetD32Async", WORDS(1, garbage | 7, 100, 5), 0, 1, 7, 400, 5, 0);
     expect("cuMemsetD2D16_v2", WORDS(1, 64, 7, 30, 10), 0, 1, 7, 600, 0, 0);
-    expect("cudaMemset3DAsync", WORDS(7, 5, 0, 0, 0, 0, 1, 64, 64, 10, 30, 10, 2), 0, 1, 7, 600, 5, 0);
     expect("cuMemAlloc_v2", WORDS(AT(&out), 4096), 0, out, 0, 4096, 0, 0);
     expect("cuMemAlloc_v2", WORDS(8, 4096), 2, 0, 0, 4096, 0, 0); /* failed: the pointer may be bad */
     expect("cuMemAlloc_v2", WORDS(0, 4096), 0, 0, 0, 4096, 0, 0);
     expect("cuMemAlloc", WORDS(AT(&out), garbage | 16), 0, (uint32_t)out, 0, 16, 0, 0);
     expect("cuMemAllocPitch_v2", WORDS(AT(&out), AT(&pitch), 500, 10, 4), 0, out, 0, 5120, 0, 0);
-    expect("cudaMalloc3D", WORDS(AT(&out), 0, 0, 0, 0, 0, 30, 10, 2), 0, out, 0, 600, 0, 0);
     expect("cuStreamWaitEvent", WORDS(5, 6, 0), 0, 6, 5, 0, 0, 0);
     expect("cuEventRecord", WORDS(5, 6), 0, 5, 6, 0, 0, 0);
     expect("cuEventRecord_ptsz", WORDS(5, 0), 0, 5, 2, 0, 0, 0);
@@ -162,6 +160,20 @@ static void test_plain(void)
     expect("cuGraphLaunch", WORDS(3, 4), 0, 3, 4, 0, 0, 0);
     expect("cuLaunchHostFunc", WORDS(4, 0xf00, 1), 0, 0xf00, 4, 0, 0, 0);
     expect("cuLinkCreate_v2", WORDS(0, 0, 0, AT(&out)), 0, out, 0, 0, 0, 0);
+}
+
+/* By value and larger than 16 bytes: words on the stack, or the address of a copy. */
+static void test_large_structures(void)
+{
+    uint64_t out = 0xabcdef0123456789;
+#if defined(__aarch64__)
+    uint64_t pitched[] = {1, 64, 64, 10}, extent[] = {30, 10, 2};
+    expect("cudaMemset3DAsync", WORDS(AT(pitched), 7, AT(extent), 5), 0, 1, 7, 600, 5, 0);
+    expect("cudaMalloc3D", WORDS(AT(&out), AT(extent)), 0, out, 0, 600, 0, 0);
+#else
+    expect("cudaMemset3DAsync", WORDS(7, 5, 0, 0, 0, 0, 1, 64, 64, 10, 30, 10, 2), 0, 1, 7, 600, 5, 0);
+    expect("cudaMalloc3D", WORDS(AT(&out), 0, 0, 0, 0, 0, 30, 10, 2), 0, out, 0, 600, 0, 0);
+#endif
 }
 
 static void test_structures(void)
@@ -263,6 +275,7 @@ int main(void)
     test_majors();
     test_versions();
     test_plain();
+    test_large_structures();
     test_structures();
     test_first_and_many();
     test_names();

@@ -20,6 +20,16 @@
 SAME(launch_config, stream, CUlaunchConfig, hStream);
 SAME(launch_config, stream, cudaLaunchConfig_t, stream);
 
+#if CUDA_VERSION >= 12020
+SAME(node_params, type, CUgraphNodeParams, type);
+SAME(node_params, child, CUgraphNodeParams, graph.graph);
+#endif
+_Static_assert(CU_GRAPH_NODE_TYPE_KERNEL == 0 && CU_GRAPH_NODE_TYPE_MEMCPY == 1 && CU_GRAPH_NODE_TYPE_MEMSET == 2 &&
+                   CU_GRAPH_NODE_TYPE_HOST == 3 && CU_GRAPH_NODE_TYPE_GRAPH == 4 && CU_GRAPH_NODE_TYPE_EMPTY == 5 &&
+                   CU_GRAPH_NODE_TYPE_WAIT_EVENT == 6 && CU_GRAPH_NODE_TYPE_EVENT_RECORD == 7 &&
+                   CU_GRAPH_NODE_TYPE_BATCH_MEM_OP == 12,
+               "CUgraphNodeType");
+
 SAME(copy_2d, source_type, CUDA_MEMCPY2D, srcMemoryType);
 SAME(copy_2d, source_host, CUDA_MEMCPY2D, srcHost);
 SAME(copy_2d, source_device, CUDA_MEMCPY2D, srcDevice);
