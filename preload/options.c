@@ -31,7 +31,10 @@ void st_log(enum st_log_level level, const char *format, ...)
     length += more < 0 ? 0 : (size_t)more;
     length = length < sizeof(line) - 1 ? length : sizeof(line) - 2;
     line[length++] = '\n';
-    int fd = st_options.log_path ? open(st_options.log_path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600) : 2;
+    int fd = st_options.has_stderr ? 2 : -1;
+    if (st_options.log_path) {
+        fd = open(st_options.log_path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    }
     if (fd >= 0 && write(fd, line, length) < 0) {
         /* nobody to tell */
     }
@@ -253,6 +256,7 @@ static void read_map(const char *program)
 void st_options_read(char **envp, const char *program)
 {
     st_options.log_level = ST_LOG_WARN;
+    st_options.has_stderr = fcntl(2, F_GETFD) >= 0;
     for (char **entry = envp; entry && *entry; entry++) { /* first, so that it holds for messages about the others */
         if (strncmp(*entry, "STAGETAP_LOG=", 13) == 0 && st_setting_check(&st_settings[ST_SET_LOG], *entry + 13)) {
             st_options.values[ST_SET_LOG] = *entry + 13;

@@ -34,6 +34,7 @@ struct st_options {
     bool waits_on_full;
     enum st_log_level log_level;
     const char *log_path;   /* NULL = stderr */
+    bool has_stderr;        /* at the start; else 2 becomes one of the program's own files */
     const char *inherited_run; /* STAGETAP_INTERNAL_RUN: 32 hex digits, or NULL */
 
     struct st_map map;      /* rules in force; empty if there is none */

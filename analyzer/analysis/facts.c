@@ -68,6 +68,36 @@ static struct st_figure counter(const struct st_model *model, const char *name)
     return figure;
 }
 
+/* Which calls were not seen, as far as that can be told. */
+static bool fill_completeness(struct st_answer *answer, struct st_report_completeness *completeness)
+{
+    const struct st_model *model = answer->model;
+    struct st_name_list *unreached = &completeness->out_of_reach;
+    for (size_t i = 0; i < model->call_count; i++) {
+        const struct st_call *call = &model->calls[i];
+        const struct st_model_calldef *def = &model->calldefs[call->call];
+        bool is_launch = def->class == ST_CLASS_LAUNCH || def->class == ST_CLASS_GRAPH_LAUNCH;
+        if (is_launch && call->result == 0 && def->layer == ST_LAYER_RUNTIME) {
+            completeness->runtime_without_driver += !(call->flags & ST_CALL_HAS_INNER);
+        } else if (is_launch && call->result == 0) {
+            completeness->driver_without_runtime += !(call->flags & ST_CALL_INNER);
+        }
+    }
+    unreached->items = st_arena_array(answer->arena, model->key_count, sizeof(*unreached->items));
+    for (size_t i = 0; unreached->items && i < model->key_count; i++) {
+        const struct st_model_key *key = &model->keys[i];
+        bool is_new = key->group == ST_KEY_NOTE && strcmp(key->key, "out of reach") == 0;
+        for (size_t k = 0; is_new && k < unreached->count; k++) {
+            is_new = strcmp(unreached->items[k], key->value) != 0; /* told again with each state of the trace */
+        }
+        if (is_new) {
+            unreached->items[unreached->count++] = key->value;
+        }
+    }
+    completeness->untracked_captures = counter(model, "capture.untracked");
+    return unreached->items != NULL;
+}
+
 static bool fill_trace(struct st_answer *answer)
 {
     const struct st_model *model = answer->model;
@@ -110,7 +140,7 @@ static bool fill_trace(struct st_answer *answer)
                                                        model->has_device_time && !model->summary.has_end &&
                                                            model->device_known_until_ns > INT64_MIN};
     report->requests_without_device_time = model->faults.requests_uncovered;
-    return trace->not_intercepted && list_lost(answer, trace);
+    return trace->not_intercepted && fill_completeness(answer, &trace->completeness) && list_lost(answer, trace);
 }
 
 static bool fill_devices(struct st_answer *answer)

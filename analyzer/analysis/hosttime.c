@@ -72,6 +72,8 @@ static void count_call(struct st_rowset *set, uint32_t row, const struct st_call
             sums->launches++;
         } else if (call->counts_as == ST_COUNTS_GRAPH_LAUNCH) {
             sums->graph_launches++;
+            sums->graphs_untold += call->value == ST_GRAPH_UNKNOWN;
+            sums->graph_nodes_told += call->value == ST_GRAPH_UNKNOWN ? 0 : call->value;
         } else if (call->counts_as == ST_COUNTS_MEMSET) {
             count_transfer(&sums->memsets, bytes);
         } else if (kind >= 0) {

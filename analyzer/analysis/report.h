@@ -56,6 +56,13 @@ struct st_report_missed { /* not_intercepted[] */
     const char *caller;
 };
 
+struct st_report_completeness { /* was every call seen? */
+    int64_t runtime_without_driver; /* runtime launches with no driver call inside: the driver's was not seen */
+    int64_t driver_without_runtime; /* normal for programs that call the driver themselves */
+    struct st_name_list out_of_reach; /* objects whose calls were not seen, in words */
+    struct st_figure untracked_captures;
+};
+
 struct st_report_trace {
     const char *file;
     int64_t pid;
@@ -74,6 +81,7 @@ struct st_report_trace {
     struct st_figure lookups_asked, lookups_found, lookups_wrapped, lookups_passed, lookups_not_found;
     struct st_report_missed *not_intercepted;
     size_t not_intercepted_count;
+    struct st_report_completeness completeness;
 };
 
 struct st_report_device {

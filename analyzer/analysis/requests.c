@@ -80,6 +80,18 @@ static void host_figures(const struct st_row_sums *sums, struct st_report_row *r
     }
 }
 
+/* The device's records tell best; where they are not all there, what is known of the graphs does. */
+static struct st_figure graph_nodes(const struct st_model *model, const struct st_row_sums *sums)
+{
+    bool is_complete = model->has_device_time && model->summary.has_end &&
+                       model->faults.lost_by_cause[ST_LOST_DEVICE_DROPPED] == 0 &&
+                       model->faults.lost_by_cause[ST_LOST_DEVICE_UNREAD] == 0;
+    if (!is_complete && sums->graphs_untold == 0) {
+        return st_known(sums->graph_nodes_told);
+    }
+    return (struct st_figure){sums->graph_nodes, model->has_device_time};
+}
+
 static void fill_row(const struct workplace *work, const struct st_row_sums *sums, size_t device_count,
                      struct st_report_row *row)
 {
@@ -93,7 +105,7 @@ static void fill_row(const struct workplace *work, const struct st_row_sums *sum
                                   .launches = st_known(sums->launches),
                                   .launches_self = st_known(sums->launches_self),
                                   .graph_launches = st_known(sums->graph_launches),
-                                  .graph_nodes = {sums->graph_nodes, has_device_time},
+                                  .graph_nodes = graph_nodes(model, sums),
                                   .captured = st_known(sums->captured),
                                   .failed = st_known(sums->failed),
                                   .memsets = transfer_sum(&sums->memsets, has_device_time),

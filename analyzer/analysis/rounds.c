@@ -112,7 +112,10 @@ static uint64_t shape_of(const struct st_request_view *view, uint32_t *seen, uin
     }
     for (size_t i = 0; i < view->call_count; i++) {
         const struct st_call *call = &model->calls[view->calls[i]];
-        if (call->counts_as == ST_COUNTS_LAUNCH && call->result == 0) {
+        if (call->result != 0 || (call->flags & ST_CALL_CAPTURED)) {
+            continue;
+        }
+        if (call->counts_as == ST_COUNTS_LAUNCH) {
             hash += function_hash(functions, function_count, call->handle);
         } else if (call->counts_as == ST_COUNTS_GRAPH_LAUNCH) {
             hash += mix(3);

@@ -26,6 +26,7 @@ struct st_row_sums {
     bool is_inferred;           /* an edge is later than the true one */
     int64_t wall_share_ns;
     int64_t launches, launches_self, graph_launches, graph_nodes, captured, failed;
+    int64_t graph_nodes_told, graphs_untold; /* from what the graphs consist of; launches of graphs not known */
     struct st_row_transfers memsets, copies[ST_COPY_KINDS];
     struct st_report_row_device *devices; /* of the arena; one for each device of the group */
 };

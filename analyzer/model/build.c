@@ -47,6 +47,7 @@ static void free_collected(struct st_builder *builder)
     free(builder->begins);
     free(builder->ends);
     free(builder->marks);
+    free(builder->graph_events);
     free(builder->iterations);
     free(builder->ops);
     free(builder->apis);
@@ -117,6 +118,13 @@ bool st_builder_calldef(struct st_builder *builder, int64_t call, int64_t layer,
     model->calldefs[call] = (struct st_model_calldef){
         .name = text, .layer = (uint8_t)layer, .class = (uint8_t)class, .blocks = blocks != 0};
     return text != NULL;
+}
+
+void st_builder_call_does(struct st_builder *builder, int64_t call, int64_t does)
+{
+    if (call >= 0 && (size_t)call < builder->model->calldef_count && does > 0 && does <= ST_DOES_SWITCH_NODE) {
+        builder->model->calldefs[call].does = (uint8_t)does;
+    }
 }
 
 /* Put `text` at texts[id], growing the table as needed. */
@@ -190,8 +198,37 @@ static void take_words(struct st_call *call, uint8_t class, const struct st_raw_
     }
 }
 
+static bool add_graph_event(struct st_builder *builder, const struct st_graph_event *event)
+{
+    if (!RESERVE(builder, builder->graph_events, builder->graph_event_count, builder->graph_event_capacity)) {
+        return false;
+    }
+    builder->graph_events[builder->graph_event_count] = *event;
+    builder->graph_events[builder->graph_event_count].order = builder->graph_event_count;
+    builder->graph_event_count++;
+    return true;
+}
+
+/* Driver and runtime both tell of a graph: the driver's call counts, the runtime's where none was seen inside. */
+static bool changes_graph(const struct st_model_calldef *def, const struct st_raw_call *raw)
+{
+    return def->does != ST_DOES_NOTHING && raw->result == 0 &&
+           (def->layer == ST_LAYER_DRIVER || !(raw->flags & ST_CALL_HAS_INNER));
+}
+
 static bool add_call(struct st_builder *builder, const struct st_raw_call *raw, uint8_t class)
 {
+    const struct st_model_calldef *def = &builder->model->calldefs[raw->call];
+    if (changes_graph(def, raw) &&
+        !add_graph_event(builder, &(struct st_graph_event){.begin_ns = raw->begin_ticks,
+                                                           .end_ns = sum_limited(raw->begin_ticks, raw->duration_ticks),
+                                                           .a = (uint64_t)raw->a,
+                                                           .b = (uint64_t)raw->b,
+                                                           .c = (uint64_t)raw->c,
+                                                           .d = (uint64_t)raw->d,
+                                                           .does = def->does})) {
+        return false;
+    }
     if (!RESERVE(builder, builder->calls, builder->call_count, builder->call_capacity)) {
         return false;
     }
@@ -251,6 +288,15 @@ bool st_builder_span_end(struct st_builder *builder, const struct st_raw_end *en
 
 bool st_builder_mark(struct st_builder *builder, const struct st_raw_mark *mark)
 {
+    if (mark->kind == ST_MARK_GRAPH_NODES || mark->kind == ST_MARK_GRAPH_CHILD) {
+        return add_graph_event(builder, &(struct st_graph_event){.begin_ns = mark->at_ticks,
+                                                                 .end_ns = mark->at_ticks,
+                                                                 .a = (uint64_t)mark->a,
+                                                                 .b = (uint64_t)mark->b,
+                                                                 .does = mark->kind == ST_MARK_GRAPH_NODES
+                                                                             ? ST_GRAPH_EVENT_NODES
+                                                                             : ST_GRAPH_EVENT_CHILD});
+    }
     if (mark->kind != ST_MARK_STEP_END || mark->span <= 0 || mark->span > UINT32_MAX) {
         return true; /* what no analysis uses, or a step of nothing */
     }
@@ -464,8 +510,8 @@ enum st_status st_builder_finish(struct st_builder *builder, const struct st_rea
     }
     model->file = st_builder_text(builder, file ? file : "", file ? strlen(file) : 0);
     bool good = !builder->failed && add_early_calls(builder) && st_link_times(builder) && st_link_threads(builder) &&
-                st_link_spans(builder) && st_link_calls(builder) && st_link_ops(builder) && st_link_requests(builder) &&
-                !st_arena_failed(model->arena);
+                st_link_spans(builder) && st_link_calls(builder) && st_link_graphs(builder) && st_link_ops(builder) &&
+                st_link_requests(builder) && !st_arena_failed(model->arena);
     if (!good) {
         st_builder_destroy(builder);
         return ST_NO_MEMORY;

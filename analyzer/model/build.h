@@ -28,7 +28,7 @@ struct st_raw_end { /* SPAN_END */
     int64_t how, at_ticks, span, cpu_ns;
 };
 struct st_raw_mark { /* MARK */
-    int64_t kind, at_ticks, span, a;
+    int64_t kind, at_ticks, span, a, b;
 };
 struct st_raw_op { /* KERNEL, COPY, MEMSET */
     enum st_op_kind kind;
@@ -47,6 +47,8 @@ struct st_raw_clock { /* CLOCK */
 bool st_builder_thread(struct st_builder *builder, int64_t index, int64_t tid, const char *name, size_t length);
 bool st_builder_calldef(struct st_builder *builder, int64_t call, int64_t layer, int64_t class, int64_t blocks,
                         const char *name, size_t length);
+/* CALLDEF.does of a call that has its row. */
+void st_builder_call_does(struct st_builder *builder, int64_t call, int64_t does);
 bool st_builder_string(struct st_builder *builder, int64_t id, const char *text, size_t length);
 bool st_builder_row_name(struct st_builder *builder, int64_t key, const char *text, size_t length);
 bool st_builder_call(struct st_builder *builder, const struct st_raw_call *call);

@@ -26,6 +26,14 @@ struct st_span_raw {
     uint32_t request, name, parent_id; /* beside spans[], by the same index */
 };
 
+struct st_graph_event { /* what changed a graph: a call, or a mark of a capture */
+    int64_t begin_ns, end_ns; /* ticks, then ns */
+    uint64_t a, b, c, d;      /* as in CALL or MARK */
+    uint64_t order;           /* in which they were met */
+    uint8_t does;             /* enum st_call_does, or … */
+};
+enum { ST_GRAPH_EVENT_NODES = 128 /* ST_MARK_GRAPH_NODES */, ST_GRAPH_EVENT_CHILD = 129 /* ST_MARK_GRAPH_CHILD */ };
+
 struct st_iteration { /* a step that a mark closed, see link_steps.c */
     int64_t begin_ns, end_ns;
     uint32_t parent, span;       /* indices into spans[] once linked */
@@ -49,6 +57,8 @@ struct st_builder {
     size_t end_count, end_capacity;
     struct st_raw_mark *marks; /* step-end only */
     size_t mark_count, mark_capacity;
+    struct st_graph_event *graph_events;
+    size_t graph_event_count, graph_event_capacity;
     struct st_op *ops; /* device clock; correlation in `call` */
     size_t op_count, op_capacity;
     struct st_api *apis;
@@ -78,6 +88,7 @@ bool st_link_times(struct st_builder *builder);    /* clocks; every time is ns a
 bool st_link_threads(struct st_builder *builder);
 bool st_link_spans(struct st_builder *builder);    /* spans, rows, requests, groups of spans */
 bool st_link_calls(struct st_builder *builder);    /* order, span, group, what they count as */
+bool st_link_graphs(struct st_builder *builder);   /* what graph launches run (graphs.c) */
 bool st_link_ops(struct st_builder *builder);      /* launch, row, group; kernel rules */
 bool st_link_requests(struct st_builder *builder); /* ends, steps; lists by group */
 

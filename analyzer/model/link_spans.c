@@ -48,6 +48,11 @@ bool st_link_times(struct st_builder *builder)
     for (size_t i = 0; i < builder->mark_count; i++) {
         builder->marks[i].at_ticks = st_clock_convert(host, builder->marks[i].at_ticks);
     }
+    for (size_t i = 0; i < builder->graph_event_count; i++) {
+        struct st_graph_event *event = &builder->graph_events[i];
+        event->begin_ns = st_clock_convert(host, event->begin_ns);
+        event->end_ns = later(st_clock_convert(host, event->end_ns), event->begin_ns);
+    }
     for (size_t i = 0; i < builder->op_count; i++) {
         struct st_op *op = &builder->ops[i];
         op->start_ns = st_clock_convert(device, op->start_ns);

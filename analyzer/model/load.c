@@ -72,7 +72,8 @@ static bool load_mark(struct loader *at)
     return st_builder_mark(at->builder, &(struct st_raw_mark){.kind = get(at, ST_MARK_C_kind),
                                                               .at_ticks = get(at, ST_MARK_C_at_ticks),
                                                               .span = get(at, ST_MARK_C_span),
-                                                              .a = get(at, ST_MARK_C_a)});
+                                                              .a = get(at, ST_MARK_C_a),
+                                                              .b = get(at, ST_MARK_C_b)});
 }
 
 static bool load_name(struct loader *at)
@@ -158,8 +159,11 @@ static bool load_thread(struct loader *at)
 static bool load_calldef(struct loader *at)
 {
     struct st_text name = get_text(at, ST_CALLDEF_C_name);
-    return st_builder_calldef(at->builder, get(at, ST_CALLDEF_C_call), get(at, ST_CALLDEF_C_layer),
-                              get(at, ST_CALLDEF_C_class), get(at, ST_CALLDEF_C_blocks), name.bytes, name.length);
+    int64_t call = get(at, ST_CALLDEF_C_call);
+    bool good = st_builder_calldef(at->builder, call, get(at, ST_CALLDEF_C_layer), get(at, ST_CALLDEF_C_class),
+                                   get(at, ST_CALLDEF_C_blocks), name.bytes, name.length);
+    st_builder_call_does(at->builder, call, get(at, ST_CALLDEF_C_does));
+    return good;
 }
 
 static bool load_clock(struct loader *at)

@@ -49,6 +49,7 @@ struct st_model_calldef {
     const char *name;
     uint8_t layer; /* enum st_layer; 0 = the trace does not say what this call is */
     uint8_t class; /* enum st_call_class */
+    uint8_t does;  /* enum st_call_does */
     bool blocks;   /* may wait for the device by its contract */
 };
 
@@ -117,9 +118,12 @@ enum st_call_kind { /* what a call counts as; operations only, once each (surfac
 #define ST_CALL_WAITED 0x40u    /* a copy from or to pageable memory that returned when the copy was done, or a
                                  * launch that returned when its full queue had room again */
 
+#define ST_GRAPH_UNKNOWN (-1) /* what the graph consists of was not seen, or can not be told beforehand */
+
 struct st_call {
     int64_t begin_ns, end_ns;
-    int64_t value;   /* copy, memset, alloc: bytes; sync: thread CPU ns inside; event record, stream wait: the event */
+    int64_t value;   /* copy, memset, alloc: bytes; sync: thread CPU ns inside; event record, stream wait: the event;
+                      * graph launch: kernel nodes that it runs, or ST_GRAPH_UNKNOWN */
     uint64_t handle; /* launch: function; copy, memset, graph launch, event record, stream wait: stream; sync: object */
     uint32_t span;   /* index into spans[], ST_NONE = in none */
     uint32_t group;

@@ -44,6 +44,16 @@ static void tell_trace(struct teller *teller, const struct st_report_trace *trac
         tell(teller, "not intercepted: %zu CUDA function%s", trace->not_intercepted_count,
              trace->not_intercepted_count == 1 ? "" : "s");
     }
+    if (trace->completeness.runtime_without_driver > 0) {
+        tell(teller, "runtime launches with no driver call inside: %" PRId64,
+             trace->completeness.runtime_without_driver);
+    }
+    if (trace->completeness.out_of_reach.count > 0) {
+        tell(teller, "out of reach: %.400s", trace->completeness.out_of_reach.items[0]);
+    }
+    if (trace->completeness.untracked_captures.known && trace->completeness.untracked_captures.value > 0) {
+        tell(teller, "stream captures not followed: %" PRId64, trace->completeness.untracked_captures.value);
+    }
 }
 
 size_t st_report_missing(const struct st_report *report, st_missing_fn each, void *context)

@@ -93,6 +93,13 @@ static void write_trace(struct st_json *json, const struct st_report_trace *trac
         st_json_end(json);
     }
     st_json_end(json);
+    st_json_object(json, "completeness");
+    st_json_int(json, "runtime_without_driver", trace->completeness.runtime_without_driver);
+    st_json_int(json, "driver_without_runtime", trace->completeness.driver_without_runtime);
+    write_names(json, "out_of_reach", &trace->completeness.out_of_reach);
+    st_json_int(json, "unknown_variants", (int64_t)trace->not_intercepted_count);
+    st_json_figure(json, "untracked_captures", trace->completeness.untracked_captures);
+    st_json_end(json);
     st_json_end(json);
 }
 

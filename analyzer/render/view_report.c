@@ -335,6 +335,25 @@ static void say_names(const char *what, const struct st_name_list *list, const s
     if (list->count > 0) st_style_line(style, "%s: %s", what, line.text);
 }
 
+/* One line where calls were not seen; nothing where all were. */
+static void say_unseen(const struct st_report_completeness *seen, const struct st_style *style)
+{
+    struct line line = {.used = 0};
+
+    if (seen->runtime_without_driver > 0) {
+        add(&line, "%" PRId64 " launch%s of the runtime with no driver call inside", seen->runtime_without_driver,
+            seen->runtime_without_driver == 1 ? "" : "es");
+    }
+    if (seen->out_of_reach.count > 0) {
+        add(&line, "%sobjects out of reach (see notes)", line.used > 0 ? ", " : "");
+    }
+    if (seen->untracked_captures.known && seen->untracked_captures.value > 0) {
+        add(&line, "%s%" PRId64 " stream captures not followed", line.used > 0 ? ", " : "",
+            seen->untracked_captures.value);
+    }
+    if (line.used > 0) st_style_line(style, "calls not seen: %s", line.text);
+}
+
 static void say_missing(const struct st_report *report, const struct st_style *style)
 {
     size_t missed = 0;
@@ -346,6 +365,7 @@ static void say_missing(const struct st_report *report, const struct st_style *s
         st_style_line(style, "not intercepted: %zu function%s (traces[].not_intercepted of --json names them)", missed,
                       missed == 1 ? "" : "s");
     }
+    for (size_t i = 0; i < report->trace_count; i++) say_unseen(&report->traces[i].completeness, style);
     say_names("not collected", &report->not_collected, style);
     say_names("rules that matched nothing", &report->unmatched_rules, style);
     for (size_t i = 0; i < report->notes.count; i++) st_style_line(style, "note: %s", report->notes.items[i]);

@@ -65,7 +65,7 @@ enum {
     ST_PLACE_LOW32 = 2 << 5,
     ST_PLACE_POINTED64 = 3 << 5,
     ST_PLACE_POINTED32 = 4 << 5,
-    ST_PLACE_REFERENCE = 5 << 5, /* aarch64: first (6: second, 7: third) word of the structure that the word points to */
+    ST_PLACE_REFERENCE = 5 << 5, /* aarch64: a copied structure's first word; 6, 7: second, third */
     ST_PLACE_INDEX = 31,
 };
 

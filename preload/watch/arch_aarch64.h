@@ -36,13 +36,13 @@ static inline int st_arch_is_variant_call(unsigned char symbol_other)
 #else
 
 /* Says that every place of this file that is jumped to begins with a landing pad (BTI). */
-	.macro	declare_landing_pads
-	.section .note.gnu.property, "a", @note
-	.p2align 3
-	.word	4, 16, 5
-	.asciz	"GNU"
-	.word	0xc0000000, 4, 1, 0
-	.endm
+    .macro    declare_landing_pads
+    .section .note.gnu.property, "a", @note
+    .p2align 3
+    .word    4, 16, 5
+    .asciz    "GNU"
+    .word    0xc0000000, 4, 1, 0
+    .endm
 #endif
 
 #endif

@@ -305,7 +305,7 @@ static int note_own_headers(struct dl_phdr_info *info, size_t size, void *arg)
 
 void st_watch_scan(void)
 {
-    if (is_blocked()) {
+    if (!st_watch.may_scan || is_blocked()) {
         return;
     }
     int saved_errno = errno;

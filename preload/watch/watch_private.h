@@ -17,6 +17,7 @@ struct st_watch_state {
     /* set before the process has a second thread, then constant */
     struct st_watch_hooks hooks;
     st_watch_matcher matcher;
+    bool may_scan; /* the rules are known: a sanitizer's first look-ups come before that, from within our constructor */
     bool is_started; /* st_watch_start() is done */
     uintptr_t main_stack_top; /* words of the main thread's stack below it can be read */
 

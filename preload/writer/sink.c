@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <time.h>
@@ -264,7 +265,10 @@ bool st_sink_open(struct st_sink *sink, const struct st_sink_request *request)
     } else {
         sink->last_errno = 0;
     }
-    sink->limit_bytes = request->limit_bytes ? request->limit_bytes : default_limit(sink->fd);
+    uint64_t limit = request->limit_bytes ? request->limit_bytes : default_limit(sink->fd);
+    struct rlimit size;
+    bool is_limited = getrlimit(RLIMIT_FSIZE, &size) == 0 && size.rlim_cur < limit;
+    sink->limit_bytes = is_limited ? size.rlim_cur : limit;
     return true;
 }
 

@@ -142,18 +142,23 @@ static uint64_t end_reserve_bytes(void)
     return part < 256 << 10 ? part : 256 << 10;
 }
 
-/* The first time that the file comes near its limit a LOST row says from when detail is missing. The payload
- * must be empty. */
+/* From now on no detail; a LOST row says since when. The payload must be empty. */
+static void reach_limit(void)
+{
+    writer.is_at_limit = true;
+    struct st_rows rows = {.table = ST_T_LOST};
+    st_rows_add(&rows, (int64_t[ST_COUNT_C_LOST]){ST_LOST_LIMIT, (int64_t)st_ticks(), 0, 0}, NULL);
+    st_table_encode(&rows, &writer.payload);
+    st_rows_finish(&rows);
+    write_chunk(&(struct st_chunk_head){.kind = ST_CHUNK_META}, 1);
+}
+
+/* The first time that the file comes near its limit. The payload must be empty. */
 static void check_limit(void)
 {
     if (!writer.is_at_limit && writer.sink.offset + end_reserve_bytes() + writer.sink.limit_bytes / 16 >
                                    writer.sink.limit_bytes) {
-        writer.is_at_limit = true;
-        struct st_rows rows = {.table = ST_T_LOST};
-        st_rows_add(&rows, (int64_t[ST_COUNT_C_LOST]){ST_LOST_LIMIT, (int64_t)st_ticks(), 0, 0}, NULL);
-        st_table_encode(&rows, &writer.payload);
-        st_rows_finish(&rows);
-        write_chunk(&(struct st_chunk_head){.kind = ST_CHUNK_META}, 1);
+        reach_limit();
     }
 }
 
@@ -218,6 +223,10 @@ static void drain_ring(struct st_thread *thread)
         thread->is_announced = is_announced;
     }
     thread->is_stuck = !is_done;
+    if (!is_done && !writer.is_at_limit && writer.sink.last_errno == EFBIG) {
+        reach_limit(); /* one chunk was more than the file may hold */
+        drain_ring(thread);
+    }
 }
 
 /* Slots that are committed and not yet in the file. */

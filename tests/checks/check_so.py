@@ -3,7 +3,11 @@
 """check_so.py LIBRARY: a preloaded library that may sit in any process of the machine.
 
 It needs nothing but libc, exports only what it must, takes little static TLS, uses no private or very new
-libc symbol, and is bound and initialised early. Prints the highest GLIBC version that it needs."""
+libc symbol, and is bound and initialised early. Prints the highest GLIBC version that it needs.
+
+That must not be newer than the oldest glibc that README.md promises. It is 2.34 because threads and dladdr are part
+of libc itself only since then: on an older one the library would have to need libpthread and libdl, and would bring
+them into every process, or a program without them would not start."""
 import re
 import subprocess
 import sys
@@ -12,6 +16,7 @@ EXPORTS = re.compile(r"dlsym|dlopen|InitializeInjectionNvtx2|stagetap_\w+")
 MUST_EXPORT = {"dlsym", "dlopen", "InitializeInjectionNvtx2"}
 NEEDED = re.compile(r"libc\.so\.6|ld-linux[-\w]*\.so\.[12]")
 TLS_BYTES = 256
+OLDEST_GLIBC = (2, 34)
 # Of libc's symbols these would mean that something large or dangerous came along. (`exit` is used: for a program whose
 # last thread has ended, preload/writer/threads.h.)
 NOT_WANTED = {"printf", "system", "popen", "abort", "fork", "dlmopen", "pthread_cancel", "setlocale"}
@@ -62,6 +67,8 @@ def problems():
             yield "calls " + name
         if version.startswith("GLIBC_") and version[6:7].isdigit():
             glibc.append(tuple(int(part) for part in version[6:].split(".")))
+            if glibc[-1] > OLDEST_GLIBC:
+                yield "needs glibc %s for %s" % (version[6:], name)
         elif binding == "GLOBAL":
             yield "uses %s, which is not of libc" % name
     for name in sorted(MUST_EXPORT - exported):

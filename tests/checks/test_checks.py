@@ -72,6 +72,8 @@ def test_so(folder):
              "static TLS"),
             ("a private symbol of another library", "void other(void); void stagetap_x(void) { other(); }", [],
              "uses other"),
+            ("a new glibc", "unsigned arc4random(void); unsigned stagetap_x(void) { return arc4random(); }", [],
+             "needs glibc 2.36 for arc4random"),
             ("system()", "int system(const char *); int stagetap_x(void) { return system(\"\"); }", [],
              "calls system")]:
         expect(False, "so: " + what, run(script, build_so(folder, "bad.so", good + source + "\n", *options)), text)

@@ -172,7 +172,8 @@ def compare_stages(result, where, want, got):
 
 def compare_work(result, label, row, mine):
     result.exact(f'{label} launches', row['launches'], mine.get('launches'))
-    result.exact(f'{label} launches_self', row['launches_self'], mine.get('launches_self'))
+    for key in ('launches_self', 'graph_launches', 'graph_nodes', 'captured'):
+        result.exact(f'{label} {key}', row[key], mine.get(key))
     for key in ('count', 'bytes'):
         result.exact(f'{label} memsets {key}', row['memsets'][key], (mine.get('memsets') or {}).get(key))
         for direction in DIRECTIONS:

@@ -4,6 +4,8 @@ row each operation and each span belongs. All times are CLOCK_MONOTONIC ns.
 
     an operation belongs to the innermost stage open on its thread when its call was entered (launched_ns),
     however late it runs; a thread without a request belongs to the only one that is open, else to nobody
+    a node of a graph is an operation that was launched when the graph was; a launch, copy or memset that succeeded
+    and started no operation was captured into a graph
 """
 
 import bisect
@@ -13,6 +15,7 @@ import json
 
 UNATTRIBUTED = 'unattributed'
 BUSY_OPS = ('kernel', 'memcpy', 'memset')
+CAPTURABLE = ('cuLaunch', 'cuMemcpy', 'cuMemset', 'cuGraphLaunch')  # what a stream capture records
 
 Span = collections.namedtuple('Span', 'row role thread start end image step')
 Op = collections.namedtuple('Op', 'op name device stream thread launched start end bytes kind graph')
@@ -162,6 +165,7 @@ class Request:
         self.ops = []  # (Op, row or None)
         self.spans = []  # stage spans that belong to it, any thread
         self.after_spans, self.after_ops = [], []
+        self.calls, self.after_calls = [], []  # (Call, row or None, is it captured): see Run._place_calls
 
     @property
     def device_end(self):
@@ -175,7 +179,8 @@ class Request:
 class Run:
     """Everything placed: each operation and span in a request, after one, or outside."""
 
-    def __init__(self, ops, idles, spans, kernel_rules=()):
+    def __init__(self, ops, idles, spans, kernel_rules=(), calls=()):
+        self.calls = calls
         self.ops = [op for op in ops if op.op in BUSY_OPS]
         self.idles = idles
         self.kernel_rules = kernel_rules
@@ -190,8 +195,10 @@ class Run:
         ]
         self.outside_ops = collections.defaultdict(list)  # before_first / between / after_last
         self.outside_spans = collections.defaultdict(list)
+        self.outside_calls = collections.defaultdict(list)
         self._place_spans()
         self._place_ops()
+        self._place_calls()
 
     def _place_spans(self):
         for stack in self.stacks.values():
@@ -216,16 +223,33 @@ class Run:
             for glob, target in self.kernel_rules:
                 if op.op == 'kernel' and fnmatch.fnmatchcase(op.name, glob):
                     row = target
-            request = self.request_of(op.thread, op.launched)
-            if request:
-                request.ops.append((op, row))
+            self._put((op, row), op.thread, op.launched, 'ops')
+
+    def _place_calls(self):
+        """Captured calls and graph launches: neither is an operation of its own."""
+        started = {(op.thread, op.launched) for op in self.ops}
+        for call in self.calls:
+            if call.result != 0 or not call.name.startswith(CAPTURABLE):
                 continue
-            chain = stack.at(op.launched) if stack else []
-            ended = self.request_before(op.thread, chain[0].start) if chain else None
-            if ended and chain[0].role != 'load':
-                ended.after_ops.append((op, row))
-            else:
-                self.outside_ops[self.part_of(op.launched)].append((op, row))
+            if call.name.startswith('cuGraphLaunch') or (call.thread, call.start) not in started:
+                stack = self.stacks.get(call.thread)
+                is_captured = (call.thread, call.start) not in started
+                entry = (call, stack.row_at(call.start) if stack else None, is_captured)
+                self._put(entry, call.thread, call.start, 'calls')
+
+    def _put(self, entry, thread, time, kind):
+        """Into the request that it belongs to, after one, or outside."""
+        request = self.request_of(thread, time)
+        if request:
+            getattr(request, kind).append(entry)
+            return
+        stack = self.stacks.get(thread)
+        chain = stack.at(time) if stack else []
+        ended = self.request_before(thread, chain[0].start) if chain else None
+        if ended and chain[0].role != 'load':
+            getattr(ended, 'after_' + kind).append(entry)
+        else:
+            getattr(self, 'outside_' + kind)[self.part_of(time)].append(entry)
 
     def request_of(self, thread, time):
         """The thread's own request, else the only one that is open in the process."""

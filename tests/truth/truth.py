@@ -204,10 +204,13 @@ def outermost_entries(stacks, spans, row):
     )
 
 
-def work_figures(ops, row):
-    """Launches, copies and memsets of a row with all below it. `ops`: (Op, row)."""
+def work_figures(ops, calls, row):
+    """Launches, copies and memsets of a row with all below it. `ops`: (Op, row), `calls`: (Call, row, is captured)."""
     under = [(op, own) for op, own in ops if below(own or UNATTRIBUTED, row)]
+    captured = [is_captured for _, own, is_captured in calls if below(own or UNATTRIBUTED, row)]
     figures = {
+        'graph_launches': captured.count(False),
+        'captured': captured.count(True),
         'launches': 0,
         'launches_self': 0,
         'graph_nodes': 0,
@@ -245,25 +248,25 @@ def device_rows(ops, row, devices, row_self):
     return result
 
 
-def all_rows(spans, ops):
-    """Every row that has a span or an operation, and the rows above it."""
+def all_rows(spans, ops, calls):
+    """Every row that has a span, an operation or such a call, and the rows above it."""
     rows = set()
-    for row in [span.row for span in spans] + [row for _, row in ops if row]:
+    for row in [span.row for span in spans] + [entry[1] for entry in ops + calls if entry[1]]:
         parts = row.split('/')
         rows.update('/'.join(parts[:length]) for length in range(1, len(parts) + 1))
     return sorted(rows)
 
 
-def rows_of(run, spans, ops, devices=(), row_self=None, share=None):
+def rows_of(run, spans, ops, calls, devices=(), row_self=None, share=None):
     result = []
-    for row in all_rows(spans, ops):
+    for row in all_rows(spans, ops, calls):
         entry = {
             'name': row,
             'calls': outermost_entries(run.stacks, spans, row),
             'host_inclusive_ns': host_inclusive_ns(run.stacks, spans, row),
             'host_self_ns': host_self_ns(run.stacks, spans, row),
         }
-        entry.update(work_figures(ops, row))
+        entry.update(work_figures(ops, calls, row))
         if share is not None:
             entry['wall_share_ns'] = share[row]
             entry['device'] = device_rows(ops, row, devices, row_self)
@@ -281,7 +284,7 @@ def request_figures(run, request):
         row_self.update({(device, row): value for row, value in selfs.items()})
         row_self[(device, UNATTRIBUTED)] = entry['unattributed_ns']
     share = wall_share(run, request, devices)
-    rows = rows_of(run, request.spans, request.ops, devices, row_self, share)
+    rows = rows_of(run, request.spans, request.ops, request.calls, devices, row_self, share)
     own_host = union_ns(
         (span.start, min(span.end, request.host_end)) for span in request.spans if span.thread == request.thread
     )
@@ -292,7 +295,7 @@ def request_figures(run, request):
         'host_inclusive_ns': request.host_end - request.begin - own_host,
         'host_self_ns': request.host_end - request.begin - own_host,
     }
-    rest.update(work_figures(request.ops, UNATTRIBUTED))
+    rest.update(work_figures(request.ops, request.calls, UNATTRIBUTED))
     rest['device'] = device_rows(request.ops, UNATTRIBUTED, devices, row_self)
     tail = [span.end for span in request.after_spans] + [op.end for op, _ in request.after_ops]
     return {
@@ -307,7 +310,7 @@ def request_figures(run, request):
         'devices': figures,
         'stages': rows + [rest],
         'shared_wall_ns': share[SHARED],
-        'after': rows_of(run, request.after_spans, request.after_ops),
+        'after': rows_of(run, request.after_spans, request.after_ops, request.after_calls),
         'gaps': [gap for device in devices for gap in gaps_of(run, request, device)],
     }
 
@@ -315,17 +318,17 @@ def request_figures(run, request):
 def outside_figures(run):
     result = {}
     for part in ('before_first', 'between', 'after_last'):
-        ops = run.outside_ops[part]
-        rows = rows_of(run, run.outside_spans[part], ops)
-        if any(row is None for _, row in ops):
-            rows.append(dict({'name': UNATTRIBUTED}, **work_figures(ops, UNATTRIBUTED)))
+        ops, calls = run.outside_ops[part], run.outside_calls[part]
+        rows = rows_of(run, run.outside_spans[part], ops, calls)
+        if any(entry[1] is None for entry in ops + calls):
+            rows.append(dict({'name': UNATTRIBUTED}, **work_figures(ops, calls, UNATTRIBUTED)))
         result[part] = rows
     return result
 
 
 def compute(truth_path, timings_path, kernel_rules=(), row_names=()):
-    ops, _, idles = read_truth(truth_path)
-    return figures_of(Run(ops, idles, read_timings(timings_path, row_names), kernel_rules))
+    ops, calls, idles = read_truth(truth_path)
+    return figures_of(Run(ops, idles, read_timings(timings_path, row_names), kernel_rules, calls))
 
 
 def figures_of(run):
@@ -338,8 +341,7 @@ def figures_of(run):
 
 def work_total(run):
     """Over the whole process, whoever it belongs to."""
-    everything = [(op, UNATTRIBUTED) for op in run.ops]
-    return work_figures(everything, UNATTRIBUTED)
+    return work_figures([(op, UNATTRIBUTED) for op in run.ops], [], UNATTRIBUTED)
 
 
 def parse_pair(text):

@@ -120,8 +120,8 @@ int lives_small_files(int number)
     if (setrlimit(RLIMIT_FSIZE, &limit) != 0)
         return 1;
     lives_set_up();
-    for (int i = 0; i < 200; i++)
-        lives_picture(NULL);
+    for (int i = 0; i < 240; i++)
+        lives_request(lives_launch_and_wait, (void *)200l);
     return write_text(own_file(0)) ? 0 : 1;
 }
 

@@ -42,7 +42,7 @@ __attribute__((noinline)) static int deep(int depth)
 
 static double cost_ns()
 {
-    enum { THROWS = 3000 };
+    enum { THROWS = 1000 };
     uint64_t best = UINT64_MAX;
 
     for (int round = 0; round < 15; round++) {
