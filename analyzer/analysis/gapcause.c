@@ -265,6 +265,9 @@ static enum st_cause stream_waits(const struct st_model *model, const struct st_
     for (uint32_t i = launch; i-- > stop;) {
         const struct st_call *before = &model->calls[i];
         uint8_t class = def_of(model, i)->class;
+        if (before->flags & ST_CALL_CAPTURED) {
+            continue;
+        }
         if (class == ST_CLASS_STREAM_WAIT && before->handle == stream) {
             return ST_CAUSE_EVENT_WAIT;
         }
@@ -276,7 +279,7 @@ static enum st_cause stream_waits(const struct st_model *model, const struct st_
             break;
         }
     }
-    return ST_CAUSE_UNKNOWN;
+    return call->flags & ST_CALL_HOST_NODES ? ST_CAUSE_HOST_FUNCTION : ST_CAUSE_UNKNOWN;
 }
 
 /* From the call's entry (or the gap's start, if the call came earlier) to the operation's start. */

@@ -239,7 +239,8 @@ static bool add_call(struct st_builder *builder, const struct st_raw_call *raw, 
                              .group = raw->thread,
                              .result = (int32_t)raw->result,
                              .call = (uint16_t)raw->call,
-                             .flags = (uint8_t)raw->flags & (uint8_t)~(ST_CALL_FIRST_USE | ST_CALL_WAITED),
+                             .flags = (uint8_t)raw->flags &
+                                      (uint8_t)~(ST_CALL_FIRST_USE | ST_CALL_WAITED | ST_CALL_HOST_NODES),
                              .direction = (uint8_t)(raw->flags >> ST_CALL_DIRECTION_SHIFT) & 7};
     take_words(call, class, raw);
     return true;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How many kernels a launch of an executable graph runs, told by the calls that made the graph and by the marks of
- * captures – known without any device record.
+ * How many kernels a launch of an executable graph runs, and whether host functions, told by the calls that made the
+ * graph and by the marks of captures – known without any device record.
  *
  *   begin capture · launch · launch · end capture → mark: graph G has 2 kernels
  *   add kernel node to G                            G: 3
@@ -26,6 +26,7 @@ struct thing { /* a graph, an executable graph, or a node */
     uint64_t made; /* number of the event that defined it */
     uint8_t type;
     bool is_live, is_unknown;
+    bool has_host; /* it runs a host function, or may */
 };
 
 struct things { /* open addressing; a power of two, at most half full */
@@ -99,8 +100,11 @@ static bool is_known(const struct things *things, const struct thing *thing)
 
 static void define_like(struct things *things, uint64_t handle, uint8_t type, const struct thing *model)
 {
-    bool known = is_known(things, model);
-    define(things, handle, type, known ? model->kernels : 0, !known);
+    bool known = is_known(things, model), has_host = model && model->has_host;
+    struct thing *thing = define(things, handle, type, known ? model->kernels : 0, !known);
+    if (thing) {
+        thing->has_host = has_host;
+    }
 }
 
 static void add_kernels(struct thing *graph, int64_t kernels)
@@ -112,6 +116,7 @@ static void add_kernels(struct thing *graph, int64_t kernels)
 
 static void add_like(const struct things *things, struct thing *graph, const struct thing *child)
 {
+    graph->has_host |= child && child->has_host;
     if (is_known(things, child)) {
         add_kernels(graph, child->kernels);
     } else {
@@ -136,6 +141,7 @@ static void add_node(struct things *things, const struct st_graph_event *event)
     } else if (event->c == ST_NODE_UNKNOWN) {
         graph->is_unknown = true;
     }
+    graph->has_host |= event->c == ST_NODE_HOST;
     int64_t kernels = graph->kernels - before;
     struct thing *node = define(things, event->d, IS_NODE, kernels, false); /* moves the list: `graph` is void now */
     if (node) {
@@ -174,6 +180,7 @@ static void take_mark(struct things *things, const struct st_graph_event *event)
     } else if (kind == ST_NODE_UNKNOWN) {
         graph->is_unknown = true;
     }
+    graph->has_host |= event->does == ST_GRAPH_EVENT_NODES && kind == ST_NODE_HOST;
 }
 
 static void take_event(struct things *things, const struct st_graph_event *event)
@@ -279,6 +286,7 @@ bool st_link_graphs(struct st_builder *builder)
         }
         const struct thing *executable = find(&things, (uint64_t)call->value, IS_EXECUTABLE);
         call->value = is_known(&things, executable) && !is_lossy ? executable->kernels : ST_GRAPH_UNKNOWN;
+        call->flags |= executable && executable->has_host ? ST_CALL_HOST_NODES : 0;
     }
     bool good = launches != NULL && !things.failed;
     free(launches);

@@ -114,6 +114,7 @@ enum st_call_kind { /* what a call counts as; operations only, once each (surfac
 };
 
 /* beside enum st_call_flags */
+#define ST_CALL_HOST_NODES 0x20u /* a launch of a graph that runs host functions */
 #define ST_CALL_FIRST_USE 0x80u /* the first launch of its function */
 #define ST_CALL_WAITED 0x40u    /* a copy from or to pageable memory that returned when the copy was done, or a
                                  * launch that returned when its full queue had room again */
@@ -129,7 +130,7 @@ struct st_call {
     uint32_t group;
     int32_t result;
     uint16_t call; /* calldefs[] */
-    uint8_t flags; /* enum st_call_flags, ST_CALL_FIRST_USE, ST_CALL_WAITED */
+    uint8_t flags; /* enum st_call_flags, ST_CALL_FIRST_USE, ST_CALL_WAITED, ST_CALL_HOST_NODES */
     uint8_t counts_as : 4; /* enum st_call_kind */
     uint8_t direction : 4; /* enum st_direction */
 };

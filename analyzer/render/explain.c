@@ -207,6 +207,8 @@ const struct st_explanation st_explanations[] = {
     {"span_begins", "stages without a begin", "Stages that were left, and whose begin is not in the trace."},
     {"api_errors", "failed CUDA calls", "Calls that returned an error, with its code; they launch nothing."},
     {"not_intercepted", "not intercepted", "CUDA functions that the program got hold of without being watched."},
+    {"completeness", "calls not seen",
+     "What the program did at CUDA and the trace does not have; no line: nothing known."},
     {"runtime_without_driver", "runtime launches without a driver call",
      "Launches of the runtime library inside which no driver call was seen: counted once each, but a hole."},
     {"driver_without_runtime", "driver launches without a runtime call",

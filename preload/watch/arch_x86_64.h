@@ -18,6 +18,7 @@
 #define ST_RELOC_JUMP_SLOT R_X86_64_JUMP_SLOT
 #define ST_RELOC_GLOB_DAT R_X86_64_GLOB_DAT
 #define ST_RELOC_ADDRESS R_X86_64_64
+#define ST_RELOC_COPY R_X86_64_COPY
 #define ST_SMALLEST_PAGE 4096ul
 
 static inline uintptr_t st_arch_page_bytes(void)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Slots (GOT and data words) that the loader filled before a symbol table was edited. One pass, when a
- * provider or a stage library is new; objects that import nothing of ours never have their relocations read.
+ * provider or a stage library is new; libraries that import nothing of ours never have their relocations read.
  * Runs inside dl_iterate_phdr callbacks (objects.c).
  */
 #include <stdio.h>
@@ -21,6 +21,18 @@ static bool imports_calls(const struct st_elf *elf)
     for (uint16_t call = 0; elf->gnu_hash && call < st_call_count; call++) {
         uint32_t symbol = st_elf_find(elf, st_calls[call].name);
         if (symbol && elf->symbols[symbol].st_shndx == SHN_UNDEF) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Data of a library that the program refers to directly was copied into the program: with it, pointers. */
+static bool has_copies(const struct object *object, const struct st_elf *elf)
+{
+    bool is_program = object->name && object->name[0] == '\0';
+    for (size_t i = elf->relative_count; is_program && i < elf->relocation_count; i++) {
+        if (ELF64_R_TYPE(elf->relocations[i].r_info) == ST_RELOC_COPY) {
             return true;
         }
     }
@@ -83,12 +95,33 @@ struct slot_pass {
     bool has_calls; /* a call's slot held the real address */
 };
 
+/* Copied data: each word that is the address of a watched function. */
+static void visit_copy(struct slot_pass *pass, const ElfW(Rela) *relocation)
+{
+    uintptr_t size = pass->elf.symbols[ELF64_R_SYM(relocation->r_info)].st_size;
+    uintptr_t begin = (pass->elf.base + relocation->r_offset + sizeof(void *) - 1) & ~(sizeof(void *) - 1);
+    uintptr_t end = pass->elf.base + relocation->r_offset + size;
+    if (!object_contains(pass->object, begin) || size > pass->object_bytes || !object_contains(pass->object, end - 1)) {
+        return;
+    }
+    for (uintptr_t at = begin; at + sizeof(void *) <= end; at += sizeof(void *)) {
+        void **slot = (void **)at;
+        struct st_watch_target *target = st_target_find(__atomic_load_n(slot, __ATOMIC_ACQUIRE));
+        if (target) {
+            st_patch_slot(&pass->patch, slot, st_target_thunk(target));
+        }
+    }
+}
+
 static void visit_slots(struct slot_pass *pass, const ElfW(Rela) *relocations, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         uint32_t type = ELF64_R_TYPE(relocations[i].r_info), symbol = ELF64_R_SYM(relocations[i].r_info);
         bool is_slot = type == ST_RELOC_JUMP_SLOT || type == ST_RELOC_GLOB_DAT ||
                        (type == ST_RELOC_ADDRESS && relocations[i].r_addend == 0);
+        if (type == ST_RELOC_COPY && pass->want_targets) {
+            visit_copy(pass, &relocations[i]);
+        }
         if (!is_slot || symbol == 0) {
             continue;
         }
@@ -117,13 +150,14 @@ bool object_rewrite_slots(struct object *object, struct found found, bool want_d
 {
     struct slot_pass pass = {.object = object, .want_dl = want_dl && !object->has_dl_slots_done};
     pass.want_targets = found.stages && (object->owns_stages || object->imports_stages);
-    if (!pass.want_targets && !pass.want_dl && !found.calls) {
+    if (!pass.want_targets && !pass.want_dl && !found.calls && !found.stages) {
         return false;
     }
     if (object_is_system(object) || !st_elf_read(&pass.elf, object->base, (const ElfW(Dyn) *)object->dynamic)) {
         return false;
     }
-    pass.want_targets = pass.want_targets || (found.calls && imports_calls(&pass.elf));
+    pass.want_targets = pass.want_targets || (found.calls && imports_calls(&pass.elf)) ||
+                        has_copies(object, &pass.elf);
     if (!pass.want_targets && !pass.want_dl) {
         return false;
     }

@@ -11,6 +11,7 @@
 #include "writer.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -54,6 +55,7 @@ static struct {
     uint64_t device_lost[ST_LOST_CAUSES]; /* as last told by the device side */
     uint64_t state_hash;
     bool is_at_limit;
+    bool is_over_limit; /* that is why the last chunk was not written */
     int quiet_polls;
 } writer = {.sink.fd = -1};
 
@@ -116,6 +118,20 @@ static void note_in_index(const struct st_chunk_head *head, uint64_t offset, uin
                      sizeof(struct st_index_entry));
 }
 
+/* Kept free for the end of the trace: names, totals, index. */
+static uint64_t end_reserve_bytes(void)
+{
+    uint64_t part = writer.sink.limit_bytes / 8;
+    return part < 256 << 10 ? part : 256 << 10;
+}
+
+/* Detail must leave room for the boundaries, which must leave room for the end. */
+static bool is_too_much_detail(uint64_t chunk_bytes)
+{
+    uint64_t limit = writer.sink.limit_bytes;
+    return writer.sink.offset + chunk_bytes + end_reserve_bytes() + limit / 16 > limit;
+}
+
 /* Encode writer.payload as one chunk and append it. False: it is not in the file; the payload is gone. */
 static bool write_chunk(struct st_chunk_head *head, uint32_t rows)
 {
@@ -124,8 +140,10 @@ static bool write_chunk(struct st_chunk_head *head, uint32_t rows)
     writer.out.length = 0;
     head->lost_total = lost_total();
     const struct st_buffer *payload = &writer.payload;
-    bool is_written = st_chunk_encode(&writer.encoder, head, payload->bytes, payload->length, &writer.out) &&
-                      st_sink_append(&writer.sink, writer.out.bytes, writer.out.length);
+    bool is_written = st_chunk_encode(&writer.encoder, head, payload->bytes, payload->length, &writer.out);
+    writer.is_over_limit = head->kind != ST_CHUNK_META && !writer.is_at_limit && is_too_much_detail(writer.out.length);
+    is_written = is_written && !writer.is_over_limit &&
+                 st_sink_append(&writer.sink, writer.out.bytes, writer.out.length);
     if (!is_written) {
         writer.encoder.next_sequence = sequence; /* the number of the next chunk that is in the file */
     } else if (writer.out.length) {
@@ -133,13 +151,6 @@ static bool write_chunk(struct st_chunk_head *head, uint32_t rows)
     }
     writer.payload.length = 0;
     return is_written;
-}
-
-/* Kept free for the end of the trace: names, totals, index. */
-static uint64_t end_reserve_bytes(void)
-{
-    uint64_t part = writer.sink.limit_bytes / 8;
-    return part < 256 << 10 ? part : 256 << 10;
 }
 
 /* From now on no detail; a LOST row says since when. The payload must be empty. */
@@ -156,8 +167,7 @@ static void reach_limit(void)
 /* The first time that the file comes near its limit. The payload must be empty. */
 static void check_limit(void)
 {
-    if (!writer.is_at_limit && writer.sink.offset + end_reserve_bytes() + writer.sink.limit_bytes / 16 >
-                                   writer.sink.limit_bytes) {
+    if (!writer.is_at_limit && is_too_much_detail(0)) {
         reach_limit();
     }
 }
@@ -175,7 +185,7 @@ static void add_thread(struct st_buffer *payload, struct st_thread *thread, cons
     char path[64], name[32];
     ssize_t length = -1;
     snprintf(path, sizeof(path), "/proc/self/task/%u/comm", thread->tid);
-    long fd = st_sys_open(path, 0 /* O_RDONLY */, 0);
+    long fd = st_sys_open(path, O_RDONLY | O_CLOEXEC, 0);
     if (fd >= 0) {
         length = read((int)fd, name, sizeof(name));
         st_sys_close((int)fd);
@@ -223,9 +233,9 @@ static void drain_ring(struct st_thread *thread)
         thread->is_announced = is_announced;
     }
     thread->is_stuck = !is_done;
-    if (!is_done && !writer.is_at_limit && writer.sink.last_errno == EFBIG) {
-        reach_limit(); /* one chunk was more than the file may hold */
-        drain_ring(thread);
+    if (!is_done && writer.is_over_limit) {
+        reach_limit();
+        drain_ring(thread); /* boundaries only */
     }
 }
 
@@ -310,7 +320,10 @@ static void write_device_rows(const struct st_device_source *device)
         writer.payload.length = 0;
         writer.lost[writer.is_at_limit ? ST_LOST_LIMIT : ST_LOST_DISK] += records;
     } else if (!write_chunk(&(struct st_chunk_head){.kind = ST_CHUNK_DEVICE}, (uint32_t)records)) {
-        writer.lost[ST_LOST_DISK] += records;
+        writer.lost[writer.is_over_limit ? ST_LOST_LIMIT : ST_LOST_DISK] += records;
+        if (writer.is_over_limit) {
+            reach_limit();
+        }
     }
 }
 
@@ -392,9 +405,18 @@ static void write_facts(bool is_final)
 
 /* ---- the thread ------------------------------------------------------------------------------- */
 
+/* Is it time to ask the device library again? Each asking costs it the buffer that it is filling, so that a short
+ * STAGETAP_FLUSH would use up the pool. */
+static bool is_device_due(void)
+{
+    return st_clock_ns(CLOCK_MONOTONIC) - writer.last_device_flush_ns >= DEVICE_FLUSH_NS;
+}
+
 static void flush(bool is_final)
 {
-    flush_device(is_final);
+    if (is_final || is_device_due()) {
+        flush_device(is_final);
+    }
     drain_rings(true);
     write_facts(is_final);
     writer.last_flush_ns = st_clock_ns(CLOCK_MONOTONIC);
@@ -479,7 +501,7 @@ static void *run(void *unused)
         if (atomic_exchange_explicit(&writer.wants_clock, false, memory_order_relaxed) ||
             st_clock_ns(CLOCK_MONOTONIC) - writer.last_flush_ns >= writer.setup.flush_ns) {
             flush(false);
-        } else if (st_clock_ns(CLOCK_MONOTONIC) - writer.last_device_flush_ns >= DEVICE_FLUSH_NS) {
+        } else if (is_device_due()) {
             flush_device(false); /* a kill loses what the library still holds */
         }
         if (writer.quiet_polls > POLLS_TO_IDLE && st_threads_only_ours_left()) {

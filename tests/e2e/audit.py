@@ -36,6 +36,8 @@ def traced(checks, folder, label, options, want_seen, **settings):
         return
     checks.equal(1 if want_seen else 0, calls_seen(checks, trace, label), f'{label}: calls seen')
     checks.equal(0 if want_seen else 1, len(out_of_reach(document)), f'{label}: named as out of reach')
+    unreached = document['traces'][0]['completeness']['out_of_reach']
+    checks.equal(0 if want_seen else 1, len(unreached), f'{label}: the trace is not complete, and says so')
 
 
 def refusals(checks, folder):

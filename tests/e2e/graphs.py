@@ -8,6 +8,7 @@ graphs.py        the program with every way to make a graph (programs/graphs.c)
 graphs.py demo   the demo with --graphs
 """
 
+import os
 import sys
 
 import lib
@@ -76,6 +77,23 @@ def every_way(checks):
                       [unchanged.first_difference(left, right) for left, right in zip(want, got)])
 
 
+def strict(checks):
+    """A driver that voids a capture at any call that is not the target's own work, as nvshare met it."""
+    with lib.workdir() as folder:
+        command = [lib.program('strict'), os.path.join(lib.PROGRAMS, 'libstrict_cuda.so')]
+        bare = lib.run(command, lib.environment(preload=False, simgpu=False), folder)
+        trace = os.path.join(folder, 'strict.stap')
+        traced = lib.run(command, lib.environment(simgpu=False, STAGETAP_OUT=trace, STAGETAP_DEVICE='none'), folder)
+        checks.equal(0, bare.returncode, 'strict driver: the program alone')
+        checks.equal((bare.returncode, bare.stdout, bare.stderr), (traced.returncode, traced.stdout, traced.stderr),
+                     'strict driver: same results and the same calls of the driver, in order')
+        checks.equal(11, traced.stdout.count('*cu') - traced.stdout.count('*cuStreamEndCapture'),
+                     'strict driver: 11 calls during the capture')
+        document = lib.report(checks, trace)
+        rows = {row['name']: row for row in document['outside']['before_first']} if document else {}
+        checks.equal([(0, 7, 10, 50)], [figures(row) for row in rows.values()], 'strict driver: counts')
+
+
 def demo_counts(checks, label, document, nodes):
     """The first image records each step's launches, all replay them."""
     for request in document['requests']:
@@ -112,6 +130,7 @@ def main():
     checks = lib.Checks()
     if sys.argv[1:] != ['demo']:
         every_way(checks)
+        strict(checks)
     for which, options in DEMO if sys.argv[1:] == ['demo'] else []:
         if which == 'generate_rt' and not lib.is_built(which):
             print(f'{which} is not built here (no nvcc): not checked')

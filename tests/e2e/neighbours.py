@@ -167,8 +167,8 @@ def throw_cost(checks):
             if run >= 3 and ratio <= THROW_GOOD:
                 break
     print(
-        f'note: a C++ exception through 9 frames: {min(costs[False]):.0f} ns bare, {min(costs[True]):.0f} ns beside us, '
-        f'ratio {ratio:.3f} of the best of {len(costs[True])} runs, '
+        f'note: a C++ exception through 9 frames: {min(costs[False]):.0f} ns bare, '
+        f'{min(costs[True]):.0f} ns beside us, ratio {ratio:.3f} of the best of {len(costs[True])} runs, '
         f'medians {statistics.median(costs[True]) / statistics.median(costs[False]):.3f}'
     )
     checks.ok(ratio <= THROW_RATIO_MAX, f'a C++ exception costs at most {THROW_RATIO_MAX} times as much', ratio)

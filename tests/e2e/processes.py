@@ -204,7 +204,8 @@ def default_name(checks):
 def limits(checks):
     with lib.workdir() as folder:
         label = 'RLIMIT_FSIZE'
-        _, seen = lives.twice(checks, label, folder, lives.lives('small_files', SMALL_BYTES), says='stagetap: ', truth=False)
+        command = lives.lives('small_files', SMALL_BYTES)
+        _, seen = lives.twice(checks, label, folder, command, says='stagetap: ', truth=False)
         checks.equal(0, seen.returncode, f'{label}: no signal to the program')
         checks.ok(all(os.path.getsize(path) <= SMALL_BYTES for path in seen.traces()), f'{label}: holds for us, too')
         for path in seen.traces():

@@ -65,8 +65,8 @@ static void spin(void *argument)
 {
     while (!lives_stop) {
         e2e_launch(lives_device.quick, NULL);
-        if (++made[(long)argument] % 50 == 0) /* else traces of minutes become too large */
-            nanosleep(&(struct timespec){.tv_nsec = 300000}, NULL);
+        if (++made[(long)argument] % 20 == 0) /* else traces of minutes become too large */
+            nanosleep(&(struct timespec){.tv_nsec = 500000}, NULL);
     }
 }
 

@@ -278,6 +278,7 @@ static void test_words_between_the_tables_are_explained(void **state)
                                         "events lost",
                                         "failed CUDA calls",
                                         "not intercepted",
+                                        "calls not seen",
                                         "not collected",
                                         "rules that matched nothing",
                                         "note",
@@ -385,10 +386,20 @@ static void test_missing_is_what_strict_counts(void **state)
     struct st_report_capability capabilities[] = {{"kernel", "seen", "cupti", ""},
                                                   {"io", "not_collected", "host", "off"},
                                                   {"memcpy", "degraded", "cupti", "refused"}};
+    struct st_report_trace holes = report.traces[0];
+    const char *unreached[] = {"libcuda.so.1 (dlmopen)"};
     char text[1024] = "";
 
     assert_int_equal(st_report_missing(&report, collect_missing, text), 1);
     assert_string_equal(text, "not intercepted: 1 CUDA function\n");
+    text[0] = '\0';
+    holes.completeness = (struct st_report_completeness){
+        .runtime_without_driver = 3, .driver_without_runtime = 9, .out_of_reach = {unreached, 1},
+        .untracked_captures = {2, true}};
+    report.traces = &holes;
+    assert_int_equal(st_report_missing(&report, collect_missing, text), 4);
+    assert_non_null(strstr(text, "runtime launches with no driver call inside: 3\n"
+                                 "out of reach: libcuda.so.1 (dlmopen)\nstream captures not followed: 2\n"));
     text[0] = '\0';
     bare.capabilities = capabilities;
     bare.capability_count = 3;

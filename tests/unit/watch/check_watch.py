@@ -55,6 +55,8 @@ CASES = {
     "renamed": (["ways", "runtimes", "./libcudart-1234abcd.so.13"], {}, ["renamed"]),
     "sysv_hash": (["ways", "driver", "./libcuda_sysv.so"], {}, []),
     "two_level": (["ways", "driver", "./libcuda_outer.so"], {}, ["two_level"]),
+    "copied": (["copied"], {}, ["sum"]),
+    "copied_audit": (["copied"], {}, ["sum", "audited"]),
     "variants": (["ways", "variants"], {}, ["variants"]),
     "race": (["ways", "race"], {}, ["timed"]),
     "race_audit": (["ways", "race"], {}, ["timed", "audited"]),
