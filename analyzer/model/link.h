@@ -92,6 +92,21 @@ bool st_link_graphs(struct st_builder *builder);   /* what graph launches run (g
 bool st_link_ops(struct st_builder *builder);      /* launch, row, group; kernel rules */
 bool st_link_requests(struct st_builder *builder); /* ends, steps; lists by group */
 
+/* Threads by Linux id; an id that was used again has several. */
+struct st_tids {
+    struct st_tid {
+        uint32_t tid, thread;
+    } *entries;
+    size_t count;
+};
+/* The caller frees entries. False: out of memory. */
+bool st_link_list_tids(const struct st_model *model, struct st_tids *ret_tids);
+/* Place of the first entry of `tid`, or of the next greater one. */
+size_t st_link_first_of_tid(const struct st_tids *tids, uint32_t tid);
+
+/* DRIVER_API records to their calls, where the order tells; sorts builder->apis. */
+void st_link_pairs(struct st_builder *builder, const struct st_tids *tids, int64_t tolerance_ns);
+
 /* ST_CALL_WAITED for launches that a full queue held up. False: out of memory. */
 bool st_link_waiting_launches(struct st_model *model);
 /* ST_CALL_WAITED for a call and the runtime call around it. */

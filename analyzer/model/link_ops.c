@@ -6,8 +6,9 @@
  *                  [ DRIVER_API  corr 7 ]               the same call as the device library saw it
  *   device                                   [KERNEL corr 7]
  *
- * The operation's correlation id names the DRIVER_API record; its thread and the middle of its interval
- * name the CALL. The two clocks may miss each other by the residual, hence the search of the neighbours.
+ * The operation's correlation id names the DRIVER_API record; its place in the order of its thread names the
+ * CALL (link_pairs.c), or else its thread and the middle of its interval. The two clocks may miss each other by the
+ * residual, hence the search of the neighbours.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -236,19 +237,9 @@ static uint32_t call_at(const struct st_model *model, uint32_t first, uint32_t e
     return best;
 }
 
-struct tid_entry {
-    uint32_t tid, thread;
-};
-
-static int by_tid(const void *left, const void *right)
-{
-    const struct tid_entry *a = left, *b = right;
-    return a->tid != b->tid ? (a->tid > b->tid) - (a->tid < b->tid) : (a->thread > b->thread) - (a->thread < b->thread);
-}
-
 struct joiner {
     struct st_builder *builder;
-    struct tid_entry *tids;
+    struct st_tids tids;
     int64_t tolerance;
 };
 
@@ -257,24 +248,16 @@ static uint32_t call_of_api(const struct joiner *joiner, const struct st_api *ap
 {
     const struct st_model *model = joiner->builder->model;
     int64_t middle_ns = api->start + (api->end - api->start) / 2;
-    size_t low = 0, high = model->thread_count;
     *ret_thread = ST_NONE;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (joiner->tids[middle].tid < api->tid) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    for (; low < model->thread_count && joiner->tids[low].tid == api->tid; low++) {
-        const struct st_model_thread *thread = &model->threads[joiner->tids[low].thread];
+    size_t low = st_link_first_of_tid(&joiner->tids, api->tid);
+    for (; low < joiner->tids.count && joiner->tids.entries[low].tid == api->tid; low++) {
+        const struct st_model_thread *thread = &model->threads[joiner->tids.entries[low].thread];
         uint32_t call = call_at(model, thread->driver_first, thread->runtime_first, middle_ns, api->call,
                                 joiner->tolerance);
         if (call == ST_NONE) { /* the driver call was not recorded, the runtime call around it may be */
             call = call_at(model, thread->runtime_first, thread->call_end, middle_ns, -1, 0);
         }
-        *ret_thread = joiner->tids[low].thread;
+        *ret_thread = joiner->tids.entries[low].thread;
         if (call != ST_NONE) {
             return call;
         }
@@ -387,21 +370,16 @@ bool st_link_ops(struct st_builder *builder)
 {
     struct st_model *model = builder->model;
     struct joiner joiner = {.builder = builder, .tolerance = model->clock_residual_ns + JOIN_TOLERANCE_NS};
-    joiner.tids = malloc((model->thread_count + 1) * sizeof(*joiner.tids));
-    if (!joiner.tids || builder->op_count >= ST_NONE) {
-        free(joiner.tids);
+    if (builder->op_count >= ST_NONE || !st_link_list_tids(model, &joiner.tids)) {
         return false;
     }
-    for (size_t i = 0; i < model->thread_count; i++) {
-        joiner.tids[i] = (struct tid_entry){(uint32_t)model->threads[i].tid, (uint32_t)i};
-    }
-    st_vec_sort(joiner.tids, model->thread_count, sizeof(*joiner.tids), by_tid);
+    st_link_pairs(builder, &joiner.tids, joiner.tolerance);
     st_vec_sort(builder->apis, builder->api_count, sizeof(*builder->apis), by_correlation);
     for (size_t i = 0; i < builder->op_count; i++) {
         place_op(&joiner, &builder->ops[i]);
         mark_waiting_copy(model, &builder->ops[i]);
     }
-    free(joiner.tids);
+    free(joiner.tids.entries);
     if (!apply_kernel_rules(builder)) {
         return false;
     }

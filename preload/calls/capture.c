@@ -176,8 +176,19 @@ static uint64_t stream_key(const struct st_thread *thread, uint64_t stream)
     return stream == STREAM_LAST_SPECIAL ? (uint64_t)thread->index << KEY_SHIFT | STREAM_LAST_SPECIAL : stream;
 }
 
-static void begin_capture(uint64_t origin, uint64_t graph)
+/* Was the driver's call inside followed already? */
+static bool is_told(const struct st_call_row *row, const struct st_call_note *note)
 {
+    return row->layer == ST_LAYER_RUNTIME && (note->flags & ST_CALL_HAS_INNER);
+}
+
+void st_capture_begin(struct st_thread *thread, const struct st_call_row *row, int result,
+                      const struct st_call_note *note)
+{
+    uint64_t origin = stream_key(thread, note->a), graph = note->b;
+    if (result != 0 || is_told(row, note)) {
+        return;
+    }
     struct capture *capture = open_capture(origin, graph);
     if (!capture) {
         atomic_fetch_add_explicit(&untracked, 1, memory_order_relaxed);
@@ -311,9 +322,7 @@ static void follow(struct st_thread *thread, const struct st_call_row *row, int 
     if (result != 0) {
         return;
     }
-    if (row->does == ST_DOES_BEGIN_CAPTURE) {
-        begin_capture(stream_key(thread, note->a), note->b);
-    } else if (row->class_id == ST_CLASS_EVENT_RECORD) {
+    if (row->class_id == ST_CLASS_EVENT_RECORD) {
         record_event(stream_key(thread, note->b), note->a, note->c);
     } else if (row->class_id == ST_CLASS_STREAM_WAIT) {
         wait_for_event(stream_key(thread, note->b), note->a, note->c);
@@ -329,15 +338,15 @@ static void follow(struct st_thread *thread, const struct st_call_row *row, int 
 void st_capture_after_call(struct st_thread *thread, const struct st_call_row *row, int result,
                            struct st_call_note *note)
 {
-    bool is_told = row->layer == ST_LAYER_RUNTIME && (note->flags & ST_CALL_HAS_INNER);
-    if (!is_told) {
+    bool is_new = !is_told(row, note);
+    if (is_new) {
         follow(thread, row, result, note);
     }
     struct capture *capture =
         result == 0 ? capture_of_member(&streams, stream_key(thread, stream_of(row->class_id, note))) : NULL;
     if (capture) {
         note->flags |= ST_CALL_CAPTURED;
-        if (!is_told) {
+        if (is_new) {
             count_work(capture, row->class_id, note);
         }
     }

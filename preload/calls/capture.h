@@ -17,13 +17,12 @@
 
 #include "calls.h"
 
+/* How many; where it is 0, st_capture_after_call() need not be called. */
 extern _Atomic uint32_t st_captures_open;
 
-/* Is st_capture_after_call() needed after a call of this row? */
-static inline bool st_capture_concerns(const struct st_call_row *row)
-{
-    return atomic_load_explicit(&st_captures_open, memory_order_relaxed) != 0 || row->does == ST_DOES_BEGIN_CAPTURE;
-}
+/* A call that begins a capture returned; after st_capture_after_call(). Parameters as there. */
+void st_capture_begin(struct st_thread *thread, const struct st_call_row *row, int result,
+                      const struct st_call_note *note);
 
 /*
  * A call returned `result`; *note is decoded, of the outermost call of its layer on `thread` (claimed). Sets

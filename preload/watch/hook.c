@@ -21,6 +21,7 @@ enum {
     UNWIND_CLEANUP_PHASE = 2, /* _UA_CLEANUP_PHASE */
     UNWIND_CONTINUE = 8,      /* _URC_CONTINUE_UNWIND */
     NO_SUCH_HOW = 99,
+    NOT_RECORDED = 1 << 16, /* beside enum st_call_flags */
 };
 #define ONE_STACK_SPAN (256ul << 10) /* frames farther apart than this are taken to lie on different stacks */
 #define MAIN_STACK_SPAN (64ul << 20) /* an address so far below the top is certainly on the main stack */
@@ -208,11 +209,16 @@ static bool is_in_lookup(const struct st_thread *thread)
     return false;
 }
 
-/* What a call means beyond its record; its own entry is popped. */
+/* What a call means beyond its record; its own entry is popped. `flags`: enum st_call_flags of its record. */
 static void __attribute__((noinline)) after_special_call(struct st_thread *thread, const struct st_watch_target *target,
-                                                         const uint64_t *words, int result)
+                                                         const uint64_t *words, int result, uint32_t flags)
 {
     const struct st_call_row *row = target->row;
+    if (row->does == ST_DOES_BEGIN_CAPTURE && flags != NOT_RECORDED) {
+        struct st_call_note note = {.flags = flags};
+        st_call_decode(row, words, result, &note);
+        st_capture_begin(thread, row, result, &note);
+    }
     if (row->pointer) {
         st_watch_after_lookup(target, words, result, is_in_lookup(thread));
     }
@@ -251,13 +257,13 @@ static inline void close_call(struct st_thread *thread, const struct st_watch_ta
         if (row->class_id == ST_CLASS_SYNC) {
             note.d = st_sys_thread_cpu_ns() - frame->cpu_ns;
         }
-        if (UNLIKELY(st_capture_concerns(row))) {
+        if (UNLIKELY(atomic_load_explicit(&st_captures_open, memory_order_relaxed) != 0)) {
             st_capture_after_call(thread, row, result, &note);
         }
         st_emit_call(thread, target->call, frame->begin_ticks, end_ticks, frame->span, result, &note);
     }
-    if (UNLIKELY(target->comes_back || row->mark)) {
-        after_special_call(thread, target, words, result);
+    if (UNLIKELY(target->is_special)) {
+        after_special_call(thread, target, words, result, is_outermost ? frame->flags : NOT_RECORDED);
     }
 }
 

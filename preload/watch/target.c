@@ -104,6 +104,7 @@ struct st_watch_target *st_target_add_call(void *real, uint16_t call, uint32_t o
         target->call = call;
         target->row = row;
         target->comes_back = row->pointer || row->names || row->init;
+        target->is_special = target->comes_back || row->mark || row->does == ST_DOES_BEGIN_CAPTURE;
     }
     uint32_t words = !row->words ? ST_CALL_STACK_WORDS
                      : row->words > ST_CALL_REGISTER_WORDS ? row->words - ST_CALL_REGISTER_WORDS : 0;

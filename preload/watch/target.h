@@ -31,8 +31,9 @@ struct st_watch_target {
     uint16_t call;                 /* calls: index of row */
     uint8_t kind;                  /* enum st_target_kind */
     bool comes_back;               /* calls: needed after return even where it is not recorded */
+    bool is_special;               /* calls: means more than its record */
     _Atomic bool is_live;          /* its object is mapped */
-    uint8_t reserved[25];
+    uint8_t reserved[24];
 };
 _Static_assert(sizeof(struct st_watch_target) == ST_TARGET_BYTES, "thunks count on it");
 _Static_assert(offsetof(struct st_watch_target, real) == 0 && offsetof(struct st_watch_target, frame_bytes) == 8,

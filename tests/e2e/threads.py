@@ -26,9 +26,9 @@ def counted(checks, label, folder, command, **options):
     return document
 
 
-def case(checks, name, number, requests, may_lose=False):
+def case(checks, name, number, requests, may_lose=False, **settings):
     with lib.workdir() as folder:
-        document = counted(checks, name, folder, lives.lives(name, number))
+        document = counted(checks, name, folder, lives.lives(name, number), **settings)
         if document:
             checks.equal(requests, len(document['requests']), f'{name}: requests')
             if not may_lose:
@@ -59,7 +59,8 @@ def short_threads(checks):
 def handler(checks):
     """At any instruction, also within a recording: then the launch is counted as lost, and the spans stay whole."""
     stages = 150000
-    document = case(checks, 'handler', stages, 1, may_lose=True)
+    # 150 000 stages in half a second: the ring is large enough for a writer that gets no processor for a while
+    document = case(checks, 'handler', stages, 1, may_lose=True, STAGETAP_BUFFER='16M')
     if document:
         request = document['requests'][0]
         lost = document['traces'][0]['lost']['ring_full']

@@ -71,7 +71,7 @@ static void add_calls(struct st_builder *builder, const struct scene *scene)
         }
         if (call->correlation) {
             struct st_raw_api api = {.tid = 100 + call->thread, /* the device library sees it a little inside */
-                                     .start_device = call->begin * US + 100,
+                                     .start_device = (call->begin + scene->api_late) * US + 100,
                                      .duration_ns = (call->end - call->begin) * US - 200,
                                      .correlation = call->correlation,
                                      .call = call->call};

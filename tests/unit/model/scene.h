@@ -80,6 +80,7 @@ struct scene {
     const char *rounds;                                 /* recorded setting, or NULL */
     bool is_cut;     /* the trace just ends: the process was killed */
     bool lose_calls; /* CALL rows are lost, DRIVER_API rows are not */
+    int64_t api_late; /* µs that the device library's clock is ahead in DRIVER_API rows */
 };
 
 #define SCENE(spans_, calls_, ops_)                                                                                   \

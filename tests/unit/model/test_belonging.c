@@ -18,6 +18,37 @@ static void expect_ids(const int64_t *ids, size_t count, const char *expected)
 }
 
 /*
+ * Calls shorter than the error between the two clocks: by time the device library's record of the first launch lies in
+ * the second one. As many of each, so the order tells.
+ *
+ *   µs          10     12     14     16     18
+ *   CALL        [encode]      [sample]             API    ┆encode┆      ┆sample┆      4 µs late
+ */
+static void order_before_time(void **state)
+{
+    static const struct scene_span spans[] = {
+        {1, ST_ROLE_REQUEST, "request", 5, 50, 1, 0, 1, 0, 0},
+        {1, ST_ROLE_STAGE, "encode", 9, 13, 2, 1, 1, 0, 0},
+        {1, ST_ROLE_STAGE, "sample", 13, 40, 3, 1, 1, 0, 0},
+    };
+    static const struct scene_call calls[] = {
+        {1, LAUNCH, 10, 12, 2, 1},
+        {1, LAUNCH, 14, 16, 3, 2},
+    };
+    static const struct scene_op ops[] = {
+        {1, ST_OP_KERNEL, 0, 20, 25, "first"},
+        {2, ST_OP_KERNEL, 0, 25, 35, "second"},
+    };
+    struct scene scene = SCENE(spans, calls, ops);
+    scene.api_late = 4;
+    struct st_report report = scene_report(&scene, NULL);
+    const struct st_report_request *request = &report.requests[0];
+    assert_int_equal(scene_row(request->stages, request->stage_count, "encode")->devices[0].busy_ns, 5000);
+    assert_int_equal(scene_row(request->stages, request->stage_count, "sample")->devices[0].busy_ns, 10000);
+    st_report_finish(&report);
+}
+
+/*
  * A worker thread without a request: while exactly one request is open its work belongs to that one.
  *
  *   µs         0    50        150  200   250       350  400   450
@@ -470,6 +501,7 @@ static void lists(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(order_before_time),
         cmocka_unit_test(worker_thread), cmocka_unit_test(after_and_load), cmocka_unit_test(load_between),
         cmocka_unit_test(open_request),
         cmocka_unit_test(uncovered_request), cmocka_unit_test(unmatched_rules), cmocka_unit_test(no_request),

@@ -25,8 +25,11 @@ static bool tell(const char *name, int result, uint64_t a, uint64_t b, uint64_t 
 {
     struct st_call_note note = {.flags = flags, .a = a, .b = b, .c = c, .d = d};
     const struct st_call_row *row = &st_calls[st_call_find(name)];
-    if (st_capture_concerns(row)) {
+    if (atomic_load(&st_captures_open)) {
         st_capture_after_call(st_thread_self(), row, result, &note);
+    }
+    if (row->does == ST_DOES_BEGIN_CAPTURE) {
+        st_capture_begin(st_thread_self(), row, result, &note);
     }
     return (note.flags & ST_CALL_CAPTURED) != 0;
 }
