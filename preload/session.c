@@ -70,6 +70,7 @@ void st_session_prepare(int argc, char **argv)
         }
     }
     snprintf(session.program, sizeof(session.program), "%s", program);
+    st_ring_setup.capacity = st_options.buffer_slots;
     if (!getcwd(session.folder, sizeof(session.folder))) {
         session.folder[0] = '\0';
     }
@@ -228,6 +229,7 @@ static bool start(void)
     if (st_thread_current) {
         st_thread_share_ring(st_thread_current);
     }
+    st_writer_may_read();
     st_log(ST_LOG_DEBUG, "trace: %s", session.sink.path);
     return true;
 }

@@ -15,6 +15,7 @@ struct st_writer {
     pthread_t thread;
     _Atomic int ready; /* enum readiness, set by the thread */
     _Atomic int stop;  /* set by st_writer_finish, or when the start is given up */
+    _Atomic int may_read; /* the starting thread's ring lies where it will stay */
     _Atomic int done;  /* set by the thread, last */
     bool (*prepare)(struct st_writer_setup *);
     _Atomic bool wants_clock; /* a device source came: read the clocks soon */

@@ -195,6 +195,15 @@ static bool futex_wait(_Atomic int *word, int value, uint64_t until_ns)
     return true;
 }
 
+/* The starting thread moves its ring into shared memory once it knows the trace's name, and frees the old one. */
+static void wait_until_may_read(void)
+{
+    enum { LOOK_AGAIN_NS = 50000000 };
+    while (!atomic_load_explicit(&st_writer.stop, memory_order_acquire) &&
+           !futex_wait(&st_writer.may_read, 0, st_clock_ns(CLOCK_MONOTONIC) + LOOK_AGAIN_NS)) {
+    }
+}
+
 /* File, header, start facts. */
 static bool begin_trace(void)
 {
@@ -231,6 +240,7 @@ static void *run(void *unused)
     if (!is_begun) {
         return unused;
     }
+    wait_until_may_read();
     flush(false);
     st_writer.last_flush_ns -= st_writer.setup.flush_ns - SECOND_FLUSH_NS; /* clocks again soon: their rate */
     while (!atomic_load_explicit(&st_writer.stop, memory_order_acquire)) {
@@ -283,6 +293,12 @@ bool st_writer_start(bool (*prepare)(struct st_writer_setup *ret_setup), uint64_
         return false;
     }
     return atomic_load_explicit(&st_writer.ready, memory_order_acquire) == BEGUN;
+}
+
+void st_writer_may_read(void)
+{
+    atomic_store_explicit(&st_writer.may_read, 1, memory_order_release); /* pairs with the thread's acquire load */
+    futex_wake(&st_writer.may_read);
 }
 
 void st_writer_set_device(const struct st_device_source *source)

@@ -56,6 +56,10 @@ struct st_writer_setup {
  */
 bool st_writer_start(bool (*prepare)(struct st_writer_setup *ret_setup), uint64_t deadline_ns);
 
+/* The starting thread has its final ring: the writer looks at rings from now on, and not before. After
+ * st_writer_start() returned true. */
+void st_writer_may_read(void);
+
 /* From now on ask this source, too. Any thread; the structure must live on. */
 void st_writer_set_device(const struct st_device_source *source);
 

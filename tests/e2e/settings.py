@@ -25,6 +25,7 @@ BAD = {
     'STAGETAP_ON_FULL': ('cry', 'wait'),
     'STAGETAP_LOG': ('loud', 'debug'),
 }
+RING_HEAD_BYTES, SLOT_BYTES = 4096, 64
 BAD_MAPS = {
     'symbol encode* -> -> x': 'column 19',
     'symbol a -> encode; nonsense b -> c': 'nonsense',
@@ -220,6 +221,20 @@ def not_writable(checks):
         checks.equal(['x.stap'], traces(folder), 'folder not writable: $TMPDIR')
 
 
+def buffers(checks):
+    """STAGETAP_BUFFER is the size of each thread's ring, seen in the ring file of a process that still runs."""
+    script = (
+        'import ctypes, glob, os; ctypes.CDLL("libcuda.so.1").cuInit(0); '
+        'print([os.stat(p).st_size for p in glob.glob("/dev/shm/stagetap.*") '
+        'if os.getpid() == int.from_bytes(open(p, "rb").read(64)[60:], "little")])'
+    )
+    for value, slots in {'64K': 1 << 10, '1M': 1 << 14, '100K': 1 << 10, '16M': 1 << 18}.items():
+        with lib.workdir() as folder:
+            result = lib.run(['python3', '-c', script], lib.environment(STAGETAP_BUFFER=value), folder)
+            want = f'[{RING_HEAD_BYTES + slots * SLOT_BYTES}]\n'
+            checks.equal(want, result.stdout, f'STAGETAP_BUFFER={value}: {slots} slots')
+
+
 def mode_off(checks):
     with lib.workdir() as folder:
         result = touch(folder, STAGETAP_MODE='off')
@@ -248,6 +263,7 @@ def main():
     never_over(checks)
     no_regular_file(checks)
     not_writable(checks)
+    buffers(checks)
     mode_off(checks)
     checks.finish()
 
