@@ -6,7 +6,7 @@
 
 enum { WAIT_NS = 100000, SLOT_TEXT_BYTES = ST_SLOT_BYTES };
 
-bool st_record_waits;
+_Atomic bool st_record_waits;
 
 static bool has_room(struct st_thread *thread, uint32_t count)
 {
@@ -18,7 +18,7 @@ static bool has_room(struct st_thread *thread, uint32_t count)
 struct st_slot *st_ring_reserve_slow(struct st_thread *thread, uint32_t count)
 {
     while (!has_room(thread, count)) {
-        if (!st_record_waits) {
+        if (!atomic_load_explicit(&st_record_waits, memory_order_relaxed)) {
             uint64_t lost = atomic_load_explicit(&thread->ring->lost, memory_order_relaxed);
             atomic_store_explicit(&thread->ring->lost, lost + 1, memory_order_relaxed);
             return NULL;

@@ -15,8 +15,9 @@
 #include "preload/trace/ring.h"
 #include "thread.h"
 
-/* Set by the session: a full ring waits for the writer instead of dropping. */
-extern bool st_record_waits;
+/* A full ring waits for the writer instead of dropping. Set by the session; cleared when the writer can write no more,
+ * so that nobody waits for room that never comes. */
+extern _Atomic bool st_record_waits;
 
 /* The slow end of a reservation: look at the tail again, wait if told so. NULL: dropped and counted. */
 struct st_slot *st_ring_reserve_slow(struct st_thread *thread, uint32_t count);

@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "preload/record/record.h"
 #include "preload/record/syscall.h"
 
 enum { MANY_RINGS = 8, KEPT_RINGS = 4 };
@@ -72,6 +73,8 @@ static void drain_ring(struct st_thread *thread)
     if (!is_done && st_writer.is_over_limit) {
         st_writer_reach_limit();
         drain_ring(thread); /* boundaries only */
+    } else if (!is_done) { /* the disk is full, or the like: from now on what does not fit is dropped and counted */
+        atomic_store_explicit(&st_record_waits, false, memory_order_relaxed);
     }
 }
 
@@ -131,6 +134,7 @@ bool st_writer_drain_rings(bool is_flush)
 
 void st_writer_remove_rings(void)
 {
+    atomic_store_explicit(&st_record_waits, false, memory_order_relaxed);
     st_ring_setup.is_shared = false; /* threads that come now have nobody to fetch their events */
     for (struct st_thread *t = atomic_load_explicit(&st_threads, memory_order_acquire); t; t = t->next) {
         if (atomic_load_explicit(&t->ring, memory_order_acquire) && !t->is_stuck) {

@@ -93,6 +93,29 @@ static void a_full_ring_counts(void **state)
     assert_true(calls + lost >= EVENTS && calls <= EVENTS);
 }
 
+/* The writer gave up (disk full): a producer that waits is let go and drops. */
+static void *give_up(void *unused)
+{
+    usleep(20000);
+    atomic_store(&st_record_waits, false);
+    return unused;
+}
+
+static void waiting_ends_with_the_writer(void **state)
+{
+    pthread_t writer;
+    struct st_thread *thread = st_thread_self();
+    struct st_call_note note = {.a = 1};
+    atomic_store(&st_record_waits, true);
+    pthread_create(&writer, NULL, give_up, NULL);
+    for (uint64_t i = 0; i <= thread->slot_mask + 1; i++) {
+        st_emit_call(thread, 1, 1, 2, 0, 0, &note); /* the last one finds no room */
+    }
+    pthread_join(writer, NULL);
+    assert_int_equal(atomic_load(&thread->ring->lost), 1);
+    atomic_store_explicit(&thread->ring->tail, thread->head, memory_order_release);
+}
+
 static void shared_rings_are_files(void **state)
 {
     memset(&st_ring_setup.head, 7, sizeof(st_ring_setup.head.session) + 8);
@@ -126,6 +149,7 @@ int main(void)
         cmocka_unit_test(waiting_loses_nothing),
         cmocka_unit_test(a_full_ring_counts),
         cmocka_unit_test(shared_rings_are_files),
+        cmocka_unit_test(waiting_ends_with_the_writer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
