@@ -106,6 +106,7 @@ static void waiting_ends_with_the_writer(void **state)
     pthread_t writer;
     struct st_thread *thread = st_thread_self();
     struct st_call_note note = {.a = 1};
+    atomic_store_explicit(&thread->ring->tail, thread->head, memory_order_release);
     atomic_store(&st_record_waits, true);
     pthread_create(&writer, NULL, give_up, NULL);
     for (uint64_t i = 0; i <= thread->slot_mask + 1; i++) {
