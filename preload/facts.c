@@ -93,7 +93,7 @@ static void add_found(struct st_rows *rows)
         add_key(rows, ST_KEY_FOUND, "os", text);
     }
     for (size_t i = 0; i < sizeof(ENVIRONMENT) / sizeof(ENVIRONMENT[0]); i++) {
-        const char *value = getenv(ENVIRONMENT[i]);
+        const char *value = st_options_environment(ENVIRONMENT[i]);
         if (value) {
             snprintf(text, sizeof(text), "env.%s", ENVIRONMENT[i]);
             add_key(rows, ST_KEY_FOUND, text, value);

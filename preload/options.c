@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "preload/trace/ring.h"
@@ -41,6 +42,17 @@ void st_log(enum st_log_level level, const char *format, ...)
     if (st_options.log_path && fd >= 0) {
         close(fd);
     }
+}
+
+const char *st_options_environment(const char *name)
+{
+    size_t length = strlen(name);
+    for (char **entry = st_options.environment; entry && *entry; entry++) {
+        if (strncmp(*entry, name, length) == 0 && (*entry)[length] == '=') {
+            return *entry + length + 1;
+        }
+    }
+    return NULL;
 }
 
 /* Keep it: said when the process turns out to use CUDA (session start), and written into the trace. */
@@ -177,7 +189,13 @@ static void parse_text(const char *text, size_t length, const char *origin)
 
 static void parse_file(const char *path)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    struct stat status;
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* a FIFO would keep the program from starting */
+    if (fd >= 0 && (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode))) {
+        close(fd);
+        fd = -1;
+        errno = EINVAL;
+    }
     char *text = fd < 0 ? MAP_FAILED
                         : mmap(NULL, MAP_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     size_t length = 0;
@@ -255,6 +273,7 @@ static void read_map(const char *program)
 
 void st_options_read(char **envp, const char *program)
 {
+    st_options.environment = envp;
     st_options.log_level = ST_LOG_WARN;
     st_options.has_stderr = fcntl(2, F_GETFD) >= 0;
     for (char **entry = envp; entry && *entry; entry++) { /* first, so that it holds for messages about the others */

@@ -35,6 +35,7 @@ struct st_options {
     enum st_log_level log_level;
     const char *log_path;   /* NULL = stderr */
     bool has_stderr;        /* at the start; else 2 becomes one of the program's own files */
+    char **environment; /* as the process got it: libc's own may change under another thread */
     const char *inherited_run; /* STAGETAP_INTERNAL_RUN: 32 hex digits, or NULL */
 
     struct st_map map;      /* rules in force; empty if there is none */
@@ -46,6 +47,9 @@ extern struct st_options st_options;
 
 /* Read `envp`; `program` (argv[0], may be NULL) chooses the preset when no map is set. Constructor only. */
 void st_options_read(char **envp, const char *program);
+
+/* A variable of the environment that the process started with, or NULL. Any thread. */
+const char *st_options_environment(const char *name);
 
 /* One line "stagetap: …" on stderr or in the log file, if the level allows. No stdio, no malloc. */
 void st_log(enum st_log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));

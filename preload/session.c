@@ -161,6 +161,7 @@ static bool open_sink(uint64_t start_ticks)
         .pattern = st_options.values[ST_SET_OUT],
         .folder = session.folder[0] ? session.folder : "/tmp",
         .program = session.program,
+        .temporary = st_options_environment("TMPDIR"),
         .limit_bytes = st_options.limit_bytes,
         .process_start_ns = process_start_realtime_ns(start_ticks),
     };
@@ -220,12 +221,12 @@ static bool prepare(struct st_writer_setup *ret_setup)
 static bool start(void)
 {
     st_clock_init();
-    st_record_waits = st_options.waits_on_full;
     if (!st_writer_start(prepare, START_WAIT_NS)) {
         st_log(ST_LOG_WARN, "the trace could not be started; the program runs on");
         return false;
     }
     st_ring_setup.is_shared = true;
+    atomic_store(&st_record_waits, st_options.waits_on_full); /* not before: there must be a writer to wait for */
     if (st_thread_current) {
         st_thread_share_ring(st_thread_current);
     }
@@ -283,13 +284,11 @@ void st_session_on_init(void)
         st_suppress++;
         if (st_options.device == ST_DEVICE_CHOICE_NONE) {
             st_device_refuse("STAGETAP_DEVICE=none");
-        } else if (st_options.device == ST_DEVICE_CHOICE_EVENT) {
-            st_device_refuse("device time by events is not in this version");
         } else if (st_watch_driver_is_far()) {
             st_device_refuse("the driver is in a link namespace of its own (dlmopen), where no CUPTI can be loaded");
         } else {
             st_threads_before();
-            st_device_start(st_options.values[ST_SET_CUPTI], getenv("CUDA_HOME"));
+            st_device_start(st_options.values[ST_SET_CUPTI], st_options_environment("CUDA_HOME"));
             st_threads_after();
         }
         st_suppress--;
@@ -303,6 +302,9 @@ void st_session_on_init(void)
 void st_session_finish(void)
 {
     int expected = RUNNING;
+    if (st_ring_setup.head.pid && st_ring_setup.head.pid != (uint32_t)getpid()) {
+        return; /* a child that no fork handler told us of: the trace is its parent's */
+    }
     if (!atomic_compare_exchange_strong(&session.state, &expected, ENDED)) {
         return;
     }
@@ -332,10 +334,12 @@ void st_session_fork_child(void)
 {
     bool had_trace = atomic_load(&session.state) == RUNNING || atomic_load(&session.state) == STARTING;
     st_watch_fork_child();
+    atomic_store(&st_record_waits, false);
     st_thread_fork_child();
     if (had_trace) {
         st_device_fork_child();
         st_writer_fork_child();
+        st_threads_fork_child();
     }
     atomic_store(&session.state, IDLE);
 }

@@ -174,11 +174,6 @@ void st_reader_close(struct st_reader *reader)
     free(reader);
 }
 
-const char *st_reader_path(const struct st_reader *reader)
-{
-    return reader->path;
-}
-
 const struct st_trace_header *st_reader_header(const struct st_reader *reader)
 {
     return &reader->header;

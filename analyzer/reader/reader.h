@@ -50,7 +50,6 @@ struct st_reader;
 enum st_status st_reader_open(const char *path, struct st_reader **ret_reader, struct st_err *err);
 void st_reader_close(struct st_reader *reader); /* NULL is fine */
 
-const char *st_reader_path(const struct st_reader *reader);
 const struct st_trace_header *st_reader_header(const struct st_reader *reader);
 const struct st_reader_summary *st_reader_summary(const struct st_reader *reader);
 

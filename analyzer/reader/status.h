@@ -15,7 +15,6 @@ enum st_status {
     ST_NOT_FOUND = -3,   /* no such file, or no trace where one was looked for */
     ST_NOT_A_TRACE = -4, /* no readable header */
     ST_TOO_NEW = -5,     /* written by a later major version */
-    ST_DAMAGED = -6,     /* a frame is unreadable */
     ST_USAGE = -7,       /* the caller's input (an option's value) is wrong */
 };
 

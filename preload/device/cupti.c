@@ -21,6 +21,7 @@
 #include "buffers.h"
 #include "cupti_load.h"
 #include "preload/calls/calls.h"
+#include "preload/record/clock.h"
 #include "preload/record/thread.h"
 
 #define FINISH_SECONDS 2
@@ -290,16 +291,12 @@ static void *flush_thread(void *arg)
 
 static bool wait_flushed(void)
 {
-    struct timespec now;
-    struct timespec end;
+    uint64_t end_ns = st_clock_ns(CLOCK_MONOTONIC) + FINISH_SECONDS * UINT64_C(1000000000);
 
-    clock_gettime(CLOCK_MONOTONIC, &end);
-    end.tv_sec += FINISH_SECONDS;
     while (atomic_load_explicit(&is_flushed, memory_order_acquire) == 0) {
-        clock_gettime(CLOCK_MONOTONIC, &now);
-        int64_t left_ns = (int64_t)(end.tv_sec - now.tv_sec) * 1000000000 + (end.tv_nsec - now.tv_nsec);
-        if (left_ns <= 0) return false;
-        struct timespec left = {left_ns / 1000000000, left_ns % 1000000000};
+        uint64_t now_ns = st_clock_ns(CLOCK_MONOTONIC);
+        if (now_ns >= end_ns) return false;
+        struct timespec left = {(time_t)((end_ns - now_ns) / 1000000000), (long)((end_ns - now_ns) % 1000000000)};
         syscall(SYS_futex, &is_flushed, FUTEX_WAIT_PRIVATE, 0, &left, NULL, 0);
     }
     return true;

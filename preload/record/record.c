@@ -19,8 +19,8 @@ struct st_slot *st_ring_reserve_slow(struct st_thread *thread, uint32_t count)
 {
     while (!has_room(thread, count)) {
         if (!atomic_load_explicit(&st_record_waits, memory_order_relaxed)) {
-            uint64_t lost = atomic_load_explicit(&thread->ring->lost, memory_order_relaxed);
-            atomic_store_explicit(&thread->ring->lost, lost + 1, memory_order_relaxed);
+            struct st_ring_head *ring = atomic_load_explicit(&thread->ring, memory_order_relaxed);
+            atomic_fetch_add_explicit(&ring->lost, 1, memory_order_relaxed); /* signal handlers count here, too */
             return NULL;
         }
         st_sys_sleep_ns(WAIT_NS);

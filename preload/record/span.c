@@ -109,7 +109,6 @@ uint32_t st_span_enter(struct st_thread *thread, enum st_span_role role, uint32_
     open->span = atomic_fetch_add_explicit(&last_span, 1, memory_order_relaxed) + 1;
     open->role = (uint8_t)role;
     open->by_mark = 0;
-    open->nested = 0;
     open->request = outer ? outer->request : 0;
     open->name = name;
     if (role == ST_ROLE_REQUEST) {

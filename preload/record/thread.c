@@ -20,7 +20,7 @@ __thread uint32_t st_suppress __attribute__((tls_model("initial-exec")));
 struct st_ring_setup st_ring_setup;
 _Atomic uint64_t st_lost_no_thread;
 
-static _Atomic uint32_t thread_count, ring_count;
+static _Atomic uint32_t thread_count, ring_count, shared_count;
 
 /* ---- text without libc ------------------------------------------------------------------------ */
 
@@ -131,10 +131,14 @@ static bool make_ring(struct st_thread *thread)
     uint64_t capacity = st_ring_setup.capacity ? st_ring_setup.capacity : DEFAULT_CAPACITY;
     uint64_t bytes = ST_RING_HEAD_BYTES + capacity * ST_SLOT_BYTES;
     uint32_t ring = atomic_fetch_add_explicit(&ring_count, 1, memory_order_relaxed) + 1;
-    bool is_shared = st_ring_setup.is_shared && bytes <= st_ring_setup.largest_file_bytes;
+    bool is_shared = st_ring_setup.is_shared && bytes <= st_ring_setup.largest_file_bytes &&
+                     atomic_fetch_add_explicit(&shared_count, 1, memory_order_relaxed) < ST_MAX_SHARED_RINGS;
     struct st_ring_head *head = is_shared ? map_shared_ring(thread, ring, bytes) : NULL;
     thread->is_private = head == NULL;
     if (!head) {
+        if (st_ring_setup.is_shared && bytes <= st_ring_setup.largest_file_bytes) {
+            atomic_fetch_sub_explicit(&shared_count, 1, memory_order_relaxed);
+        }
         thread->ring_path[0] = '\0';
         head = st_sys_mmap(bytes, MAP_PRIVATE | MAP_ANONYMOUS, -1);
         if (st_sys_mmap_failed(head)) {
@@ -177,7 +181,7 @@ static struct st_thread *take_free_block(void)
     for (; thread; thread = thread->next) {
         uint32_t state = atomic_load_explicit(&thread->state, memory_order_relaxed);
         if ((state == ST_THREAD_FREE || state == ST_THREAD_EMPTY) &&
-            atomic_compare_exchange_strong_explicit(&thread->state, &state, ST_THREAD_RUNNING, memory_order_acquire,
+            atomic_compare_exchange_strong_explicit(&thread->state, &state, ST_THREAD_TAKEN, memory_order_acquire,
                                                     memory_order_relaxed)) {
             return thread;
         }
@@ -250,6 +254,8 @@ struct st_thread *st_thread_create(void)
         return NULL;
     }
     st_thread_current = thread;
+    /* pairs with look_after: whoever sees RUNNING sees whose it is */
+    atomic_store_explicit(&thread->state, ST_THREAD_RUNNING, memory_order_release);
     if (is_new) {
         publish(thread);
     }
@@ -260,6 +266,7 @@ void st_thread_remove_ring(struct st_thread *thread)
 {
     if (!thread->is_private) {
         st_sys_unlink(thread->ring_path);
+        atomic_fetch_sub_explicit(&shared_count, 1, memory_order_relaxed);
         thread->ring_path[0] = '\0';
         thread->is_private = true;
     }
@@ -283,5 +290,6 @@ void st_thread_fork_child(void)
     st_ring_setup.head.pid = 0;
     atomic_store_explicit(&thread_count, 0, memory_order_relaxed);
     atomic_store_explicit(&ring_count, 0, memory_order_relaxed);
+    atomic_store_explicit(&shared_count, 0, memory_order_relaxed);
     atomic_store_explicit(&st_lost_no_thread, 0, memory_order_relaxed);
 }

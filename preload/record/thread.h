@@ -17,6 +17,7 @@
 #define ST_MAX_OPEN_SPANS 64
 #define ST_MAX_FRAMES 128
 #define ST_MAX_PUSHED_RANGES 64
+#define ST_MAX_SHARED_RINGS 96 /* of a process at a time; more threads have private ones */
 #define ST_RING_FILE_BYTES 1024 /* longest path of a ring file */
 
 /* One watched call in progress on this thread; filled by preload/watch. Live frames have strictly falling stack
@@ -51,6 +52,7 @@ enum st_thread_state {
     ST_THREAD_ENDED = 1,
     ST_THREAD_FREE = 2,  /* for a new thread, ring and all */
     ST_THREAD_EMPTY = 3, /* … that makes itself a ring */
+    ST_THREAD_TAKEN = 4, /* a new owner is moving in: nobody else's business */
 };
 
 struct st_thread {
@@ -77,8 +79,7 @@ struct st_thread {
     uint64_t ring_bytes;
 
     /* the writer's own notes */
-    uint64_t written_lost;
-    bool is_announced; /* its THREAD row is written */
+    bool is_announced; /* its THREAD row is written; cleared by a new owner of the block */
     bool is_stuck;     /* its last chunk could not be written */
 
     uint32_t pushed_count;
@@ -106,7 +107,7 @@ struct st_ring_setup {
 };
 extern struct st_ring_setup st_ring_setup;
 
-/* Make the calling thread's block. NULL: out of memory (counted in st_lost_threads), or called too early.
+/* Make the calling thread's block. NULL: out of memory (counted in st_lost_no_thread), or called too early.
  * Libc-free, keeps vector registers. */
 struct st_thread *st_thread_create(void);
 

@@ -8,6 +8,8 @@
 
 /* ST_ENC_GROUP keeps one predecessor a key; keys outside 0 … GROUPS-1 share the last one. */
 enum { GROUPS = 1024 };
+/* More rows than this take at least a byte each. */
+enum { MAX_CONST_ROWS = 64 };
 
 #define INT ST_TYPE_INT
 #define TEXT ST_TYPE_TEXT
@@ -249,6 +251,18 @@ static bool get_column(struct st_table_decoder *decoder, size_t *used, struct st
     return true;
 }
 
+/* Bytes of all columns, as their heads say. */
+static uint64_t column_bytes(const uint8_t *heads, unsigned columns)
+{
+    uint64_t total = 0;
+    for (unsigned c = 0; c < columns; c++) {
+        struct st_column_head column;
+        memcpy(&column, heads + c * sizeof(column), sizeof(column));
+        total += column.bytes;
+    }
+    return total;
+}
+
 enum st_decode st_table_decode(struct st_table_decoder *decoder, const uint8_t *payload, size_t length,
                                size_t *offset, struct st_table *ret_table)
 {
@@ -262,6 +276,10 @@ enum st_decode st_table_decode(struct st_table_decoder *decoder, const uint8_t *
     memcpy(&head, payload + *offset, sizeof(head));
     size_t at = *offset + sizeof(head), heads_bytes = head.columns * sizeof(struct st_column_head);
     if (head.rows == 0 || head.rows > ST_MAX_CHUNK_ROWS || length - at < heads_bytes) {
+        return ST_DECODE_CORRUPT;
+    }
+    /* Each table has a column of at least a byte a row; without that a few bytes could ask for gigabytes. */
+    if (head.rows > MAX_CONST_ROWS && head.rows > column_bytes(payload + at, head.columns)) {
         return ST_DECODE_CORRUPT;
     }
     *ret_table = (struct st_table){.id = head.table, .rows = head.rows, .def = st_table_find(head.table)};

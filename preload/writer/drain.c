@@ -61,6 +61,8 @@ static void drain_ring(struct st_thread *thread)
     bool is_done = skipped != UINT64_MAX && st_slot_rows_encode(&st_writer.slots, &st_writer.payload);
     if (is_done && (!st_writer.is_at_limit || st_writer_has_room_for_boundaries())) {
         is_done = st_writer_put_chunk(&head, st_writer.slots.rows_max);
+    } else if (is_done) {
+        skipped = to - from; /* no room even for boundaries */
     }
     st_writer.payload.length = 0;
     if (is_done) {
@@ -89,7 +91,7 @@ static uint64_t waiting_slots(const struct st_ring_head *ring)
  * such blocks keep their rings, the rest give their memory back. Returns whether it is one of the few. */
 static bool look_after(struct st_thread *thread, struct st_ring_head *ring, bool may_keep)
 {
-    uint32_t state = atomic_load_explicit(&thread->state, memory_order_relaxed);
+    uint32_t state = atomic_load_explicit(&thread->state, memory_order_acquire);
     if (state == ST_THREAD_RUNNING && syscall(SYS_tgkill, getpid(), thread->tid, 0) != 0 && errno == ESRCH) {
         state = ST_THREAD_ENDED;
         atomic_store_explicit(&thread->state, state, memory_order_relaxed);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "preload/trace/chunk.h"
@@ -60,7 +61,9 @@ static int owner_of_ring(int folder, const char *name, const struct ancestor *an
     if (fd < 0) {
         return count;
     }
-    if (read(fd, &head, sizeof(head)) == (ssize_t)sizeof(head) &&
+    struct stat status;
+    bool is_own = fstat(fd, &status) == 0 && status.st_uid == getuid();
+    if (is_own && read(fd, &head, sizeof(head)) == (ssize_t)sizeof(head) &&
         memcmp(head.magic, ST_RING_MAGIC, sizeof(head.magic)) == 0 && head.version == ST_RING_VERSION) {
         for (i = 0; i < count && (ancestors[i].pid != head.pid || ancestors[i].start_ticks != head.pid_start); i++) {
         }

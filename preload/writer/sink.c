@@ -146,9 +146,25 @@ static bool is_our_earlier_image(const struct st_trace_header *header, const str
 
 /* ---- opening ---------------------------------------------------------------------------------- */
 
+/* Away from 0, 1 and 2: a program that closed its standard output must not write into the trace. Returns the
+ * descriptor to use, or -1 (errno kept) if there is none. */
+static int raise_descriptor(int fd)
+{
+    enum { OUT_OF_THE_WAY = 64 };
+    if (fd < 0 || fd > 2) {
+        return fd;
+    }
+    int high = fcntl(fd, F_DUPFD_CLOEXEC, OUT_OF_THE_WAY);
+    high = high < 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 3) : high;
+    int saved_errno = errno;
+    close(fd);
+    errno = saved_errno;
+    return high;
+}
+
 static bool create(struct st_sink *sink, const char *path)
 {
-    sink->fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    sink->fd = raise_descriptor(open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
     if (sink->fd < 0) {
         sink->last_errno = errno;
         return false;
@@ -222,7 +238,7 @@ static bool create_beside(struct st_sink *sink, const struct name *name, const s
 static bool create_elsewhere(struct st_sink *sink, const struct name *wanted, const struct st_sink_request *request)
 {
     const char *slash = strrchr(wanted->text, '/'), *base = slash ? slash + 1 : wanted->text;
-    const char *folders[] = {getenv("TMPDIR"), "/tmp"};
+    const char *folders[] = {request->temporary, "/tmp"};
     for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
         struct name name = {.is_pattern = wanted->is_pattern};
         if (!folders[i] || folders[i][0] != '/') {
@@ -284,7 +300,7 @@ static bool hold_file(struct st_sink *sink)
     if (is_our_file(sink, sink->fd)) {
         return true;
     }
-    sink->fd = open(sink->path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+    sink->fd = raise_descriptor(open(sink->path, O_RDWR | O_NOFOLLOW | O_CLOEXEC));
     if (sink->fd >= 0 && !is_our_file(sink, sink->fd)) {
         close(sink->fd);
         sink->fd = -1;

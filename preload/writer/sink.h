@@ -16,6 +16,7 @@ struct st_sink_request {
     const char *pattern; /* STAGETAP_OUT, or NULL for the default */
     const char *folder;  /* the process's first working folder */
     const char *program; /* for %e */
+    const char *temporary; /* TMPDIR, or NULL */
     uint64_t limit_bytes; /* 0 = default */
     uint64_t process_start_ns; /* CLOCK_REALTIME, rounded down: tells the trace of an image before exec */
 };

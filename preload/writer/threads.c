@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "preload/record/thread.h"
+
 enum { MAX_OWN = 32, MAX_SEEN = 1024 };
 
 static _Atomic uint32_t own[MAX_OWN];
@@ -54,6 +56,24 @@ static int list_threads(uint32_t *ret_tids, int room)
     return count;
 }
 
+/* A thread whose calls are recorded is the program's, whenever it appeared. */
+static bool records(uint32_t tid)
+{
+    const struct st_thread *thread = atomic_load_explicit(&st_threads, memory_order_acquire);
+    while (thread && thread->tid != tid) {
+        thread = thread->next;
+    }
+    return thread != NULL;
+}
+
+void st_threads_fork_child(void)
+{
+    for (int i = 0; i < MAX_OWN; i++) {
+        atomic_store_explicit(&own[i], 0, memory_order_relaxed);
+    }
+    atomic_store_explicit(&own_count, 0, memory_order_relaxed);
+}
+
 void st_threads_before(void)
 {
     seen_count = list_threads(seen, MAX_SEEN);
@@ -68,7 +88,7 @@ void st_threads_after(void)
         for (int k = 0; k < seen_count && is_new; k++) {
             is_new = seen[k] != now[i];
         }
-        if (is_new) {
+        if (is_new && !records(now[i])) {
             st_threads_add_own(now[i]);
         }
     }
@@ -93,7 +113,7 @@ bool st_threads_only_ours_left(void)
     static uint32_t tids[MAX_SEEN];
     int count = has_main_thread_ended() ? list_threads(tids, MAX_SEEN) : 0;
     for (int i = 0; i < count; i++) {
-        if (tids[i] != (uint32_t)getpid() && !is_own(tids[i])) {
+        if (tids[i] != (uint32_t)getpid() && (!is_own(tids[i]) || records(tids[i]))) {
             return false;
         }
     }

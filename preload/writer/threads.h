@@ -16,6 +16,9 @@ void st_threads_add_own(uint32_t tid);
 void st_threads_before(void);
 void st_threads_after(void);
 
+/* In a forked child: none is. */
+void st_threads_fork_child(void);
+
 /* Has the main thread ended while the process goes on, and are all other threads ours? Writer thread. */
 bool st_threads_only_ours_left(void);
 

@@ -114,8 +114,7 @@ static void an_unwritable_folder_is_replaced(void **state)
 {
     struct st_sink sink;
     struct st_sink_request request = {.pattern = "/proc/nope/x.stap", .folder = folder, .program = "x",
-                                      .process_start_ns = UINT64_MAX};
-    setenv("TMPDIR", folder, 1);
+                                      .temporary = folder, .process_start_ns = UINT64_MAX};
     assert_true(st_sink_open(&sink, &request));
     assert_true(sink.is_elsewhere);
     assert_memory_equal(sink.path, folder, strlen(folder));

@@ -118,6 +118,24 @@ static void unknown_parts_are_skipped(void **state)
     st_buffer_finish(&payload);
 }
 
+/* Forty bytes that claim 2^18 rows of nothing but constants would cost megabytes each. */
+static void empty_promises_are_refused(void **state)
+{
+    struct st_buffer payload = {0};
+    struct st_table_head head = {.table = ST_T_CALL, .columns = 2, .rows = ST_MAX_CHUNK_ROWS};
+    struct st_column_head columns[] = {{.column = 0, .encoding = ST_ENC_CONST, .bytes = 1},
+                                       {.column = 1, .encoding = ST_ENC_CONST, .bytes = 1}};
+    st_buffer_append(&payload, &head, sizeof(head));
+    st_buffer_append(&payload, columns, sizeof(columns));
+    st_buffer_append(&payload, "\x02\x02", 2);
+    struct st_table_decoder decoder = {0};
+    struct st_table table;
+    size_t offset = 0;
+    assert_int_equal(st_table_decode(&decoder, payload.bytes, payload.length, &offset, &table), ST_DECODE_CORRUPT);
+    assert_null(decoder.cells.bytes);
+    st_buffer_finish(&payload);
+}
+
 /* Cut anywhere, and every byte changed in every bit: an answer, never a crash (run under sanitizers, too). */
 static void any_bytes_are_safe(void **state)
 {
@@ -156,6 +174,7 @@ int main(void)
         cmocka_unit_test(integers_come_back),
         cmocka_unit_test(texts_come_back),
         cmocka_unit_test(unknown_parts_are_skipped),
+        cmocka_unit_test(empty_promises_are_refused),
         cmocka_unit_test(any_bytes_are_safe),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
