@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -151,8 +150,6 @@ static void set_up_rings(uint64_t start_ticks, const struct st_clock_sample *now
     if (strlen(session.sink.path) < sizeof(st_ring_setup.fallback_prefix)) {
         strcpy(st_ring_setup.fallback_prefix, session.sink.path);
     }
-    struct rlimit size;
-    st_ring_setup.largest_file_bytes = getrlimit(RLIMIT_FSIZE, &size) == 0 ? size.rlim_cur : UINT64_MAX;
 }
 
 static bool open_sink(uint64_t start_ticks)

@@ -49,6 +49,13 @@ static inline uint32_t st_sys_gettid(void)
 {
     return (uint32_t)st_syscall6(SYS_gettid, 0, 0, 0, 0, 0, 0);
 }
+/* RLIMIT_FSIZE as it is now: a larger file would mean a signal to the target. */
+static inline uint64_t st_sys_largest_file_bytes(void)
+{
+    uint64_t limits[2] = {UINT64_MAX, UINT64_MAX};
+    st_syscall6(SYS_prlimit64, 0, 1 /* RLIMIT_FSIZE */, 0, (long)limits, 0, 0);
+    return limits[0];
+}
 /* CPU time of the calling thread, ns. */
 static inline uint64_t st_sys_thread_cpu_ns(void)
 {

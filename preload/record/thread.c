@@ -20,7 +20,7 @@ __thread uint32_t st_suppress __attribute__((tls_model("initial-exec")));
 struct st_ring_setup st_ring_setup;
 _Atomic uint64_t st_lost_no_thread;
 
-static _Atomic uint32_t thread_count, ring_count, shared_count;
+static _Atomic uint32_t thread_count, ring_count, shared_count, block_count;
 
 /* ---- text without libc ------------------------------------------------------------------------ */
 
@@ -131,14 +131,16 @@ static bool make_ring(struct st_thread *thread)
     uint64_t capacity = st_ring_setup.capacity ? st_ring_setup.capacity : DEFAULT_CAPACITY;
     uint64_t bytes = ST_RING_HEAD_BYTES + capacity * ST_SLOT_BYTES;
     uint32_t ring = atomic_fetch_add_explicit(&ring_count, 1, memory_order_relaxed) + 1;
-    bool is_shared = st_ring_setup.is_shared && bytes <= st_ring_setup.largest_file_bytes &&
-                     atomic_fetch_add_explicit(&shared_count, 1, memory_order_relaxed) < ST_MAX_SHARED_RINGS;
-    struct st_ring_head *head = is_shared ? map_shared_ring(thread, ring, bytes) : NULL;
-    thread->is_private = head == NULL;
-    if (!head) {
-        if (st_ring_setup.is_shared && bytes <= st_ring_setup.largest_file_bytes) {
+    struct st_ring_head *head = NULL;
+    if (st_ring_setup.is_shared && bytes <= st_sys_largest_file_bytes()) {
+        uint32_t shared = atomic_fetch_add_explicit(&shared_count, 1, memory_order_relaxed);
+        head = shared < ST_MAX_SHARED_RINGS ? map_shared_ring(thread, ring, bytes) : NULL;
+        if (!head) {
             atomic_fetch_sub_explicit(&shared_count, 1, memory_order_relaxed);
         }
+    }
+    thread->is_private = head == NULL;
+    if (!head) {
         thread->ring_path[0] = '\0';
         head = st_sys_mmap(bytes, MAP_PRIVATE | MAP_ANONYMOUS, -1);
         if (st_sys_mmap_failed(head)) {
@@ -210,6 +212,17 @@ static struct st_thread *map_block(void)
     return thread;
 }
 
+/* NULL also when there are so many that the writer does not keep up with threads that come and go. */
+static struct st_thread *map_new_block(void)
+{
+    uint32_t count = atomic_fetch_add_explicit(&block_count, 1, memory_order_relaxed);
+    struct st_thread *thread = count < ST_MAX_BLOCKS ? map_block() : NULL;
+    if (!thread) {
+        atomic_fetch_sub_explicit(&block_count, 1, memory_order_relaxed);
+    }
+    return thread;
+}
+
 static void publish(struct st_thread *thread)
 {
     struct st_thread *newest = atomic_load_explicit(&st_threads, memory_order_relaxed);
@@ -234,7 +247,7 @@ struct st_thread *st_thread_create(void)
     st_clock_init();
     struct st_thread *thread = take_free_block();
     bool is_new = !thread;
-    if (!thread && !(thread = map_block())) {
+    if (!thread && !(thread = map_new_block())) {
         atomic_fetch_add_explicit(&st_lost_no_thread, 1, memory_order_relaxed);
         return NULL;
     }
@@ -247,6 +260,7 @@ struct st_thread *st_thread_create(void)
     } else if (!make_ring(thread)) {
         if (is_new) {
             st_sys_munmap(thread, sizeof(*thread));
+            atomic_fetch_sub_explicit(&block_count, 1, memory_order_relaxed);
         } else {
             atomic_store_explicit(&thread->state, ST_THREAD_EMPTY, memory_order_release);
         }
@@ -291,5 +305,6 @@ void st_thread_fork_child(void)
     atomic_store_explicit(&thread_count, 0, memory_order_relaxed);
     atomic_store_explicit(&ring_count, 0, memory_order_relaxed);
     atomic_store_explicit(&shared_count, 0, memory_order_relaxed);
+    atomic_store_explicit(&block_count, 0, memory_order_relaxed);
     atomic_store_explicit(&st_lost_no_thread, 0, memory_order_relaxed);
 }

@@ -18,6 +18,7 @@
 #define ST_MAX_FRAMES 128
 #define ST_MAX_PUSHED_RANGES 64
 #define ST_MAX_SHARED_RINGS 96 /* of a process at a time; more threads have private ones */
+#define ST_MAX_BLOCKS 4096 /* threads alive, or ended and not yet written out */
 #define ST_RING_FILE_BYTES 1024 /* longest path of a ring file */
 
 /* One watched call in progress on this thread; filled by preload/watch. Live frames have strictly falling stack
@@ -38,7 +39,6 @@ struct st_open_span {
     uint32_t request; /* number, 0 = none */
     uint8_t role;     /* enum st_span_role */
     uint8_t by_mark;  /* opened by `begin NAME`: closed by its successor, `end NAME` or the request's end */
-    uint16_t nested;  /* entries collapsed into this one */
 };
 
 /* A range that the program pushed; preload/stages keeps them here, static TLS being scarce. */
@@ -100,7 +100,6 @@ extern __thread uint32_t st_suppress __attribute__((tls_model("initial-exec")));
 /* How rings are made; filled by the session before it starts (zeroed before that: private rings). */
 struct st_ring_setup {
     bool is_shared; /* rings go to shared memory files */
-    uint64_t largest_file_bytes; /* RLIMIT_FSIZE: a larger file would mean a signal to the target */
     uint64_t capacity;
     struct st_ring_head head; /* identity fields, copied into each ring */
     char fallback_prefix[ST_RING_FILE_BYTES - 32]; /* when /dev/shm has no room: PREFIX.ring.N; "" = none */

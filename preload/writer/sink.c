@@ -194,6 +194,25 @@ static bool create_numbered(struct st_sink *sink, const char *path, int from)
     return false;
 }
 
+/* NAME.old is the run before; what was it until now becomes NAME.old.1, .2 … False: it could not be moved. */
+static bool keep_older(const char *old)
+{
+    char numbered[ST_SINK_PATH_BYTES + 32];
+    if (access(old, F_OK) != 0) {
+        return true;
+    }
+    for (int n = 1; n < MAX_NUMBERED; n++) {
+        snprintf(numbered, sizeof(numbered), "%s.%d", old, n);
+        if (renameat2(AT_FDCWD, old, AT_FDCWD, numbered, RENAME_NOREPLACE) == 0) {
+            return true;
+        }
+        if (errno != EEXIST) {
+            return false;
+        }
+    }
+    return false;
+}
+
 /* A fixed name is taken: by a live process or by something that is no file (/dev/null, a folder) → NAME.PID,
  * else the file becomes NAME.old. */
 static bool replace_fixed(struct st_sink *sink, const char *path, int existing)
@@ -203,7 +222,7 @@ static bool replace_fixed(struct st_sink *sink, const char *path, int existing)
     bool is_file = lstat(path, &info) == 0 && S_ISREG(info.st_mode);
     bool is_held = existing >= 0 && flock(existing, LOCK_EX | LOCK_NB) != 0;
     snprintf(other, sizeof(other), "%s.old", path);
-    if (is_file && !is_held && is_trace_or_absent(other) && rename(path, other) == 0) {
+    if (is_file && !is_held && is_trace_or_absent(other) && keep_older(other) && rename(path, other) == 0) {
         return create(sink, path);
     }
     snprintf(other, sizeof(other), "%s.%d", path, (int)getpid());

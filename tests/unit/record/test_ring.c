@@ -122,7 +122,6 @@ static void shared_rings_are_files(void **state)
     memset(&st_ring_setup.head, 7, sizeof(st_ring_setup.head.session) + 8);
     st_ring_setup.head.uid = getuid();
     st_ring_setup.head.pid = (uint32_t)getpid();
-    st_ring_setup.largest_file_bytes = UINT64_MAX;
     memcpy(st_ring_setup.head.session, "0123456789abcdef", 16);
     strcpy(st_ring_setup.head.trace_path, "/nowhere/x.stap");
     struct st_thread *thread = st_thread_self();

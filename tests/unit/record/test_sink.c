@@ -70,6 +70,13 @@ static void nothing_is_overwritten(void **state)
     assert_string_equal(make(&third, "fixed.stap"), "fixed.stap"); /* the first became .old */
     st_sink_close(&third);
     assert_int_equal(access(strcat(strcpy(expected, folder), "/fixed.stap.old"), F_OK), 0);
+    make(&third, "fixed.stap");
+    st_sink_close(&third);
+    struct stat status;
+    assert_int_equal(stat(expected, &status), 0);
+    assert_int_equal(status.st_size, 0); /* .old is the run before … */
+    assert_int_equal(stat(strcat(expected, ".1"), &status), 0);
+    assert_true(status.st_size > 0); /* … and the one before that is kept, too */
     assert_string_equal(make(&first, "p-%p.stap") + strlen("p-"), strrchr(first.path, '/') + 1 + strlen("p-"));
     st_sink_close(&first);
     make(&second, "p-%p.stap");
