@@ -119,10 +119,11 @@ static void describe_ring(struct st_ring_head *head, uint32_t ring, uint64_t cap
     head->sample_ticks = identity->sample_ticks;
     head->sample_monotonic_ns = identity->sample_monotonic_ns;
     head->ticks_per_second = identity->ticks_per_second;
-    atomic_thread_fence(memory_order_release);
+    uint64_t magic = 0;
     for (unsigned i = 0; i < sizeof(head->magic); i++) {
-        head->magic[i] = ST_RING_MAGIC[i]; /* last: a reader that sees it sees the rest */
+        magic |= (uint64_t)(uint8_t)ST_RING_MAGIC[i] << (8 * i);
     }
+    __atomic_store_n((uint64_t *)(void *)head->magic, magic, __ATOMIC_RELEASE); /* a reader that sees it sees the rest */
 }
 
 /* A ring for the thread: shared if the session has started and there is room, else private. */
