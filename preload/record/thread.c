@@ -123,7 +123,8 @@ static void describe_ring(struct st_ring_head *head, uint32_t ring, uint64_t cap
     for (unsigned i = 0; i < sizeof(head->magic); i++) {
         magic |= (uint64_t)(uint8_t)ST_RING_MAGIC[i] << (8 * i);
     }
-    __atomic_store_n((uint64_t *)(void *)head->magic, magic, __ATOMIC_RELEASE); /* a reader that sees it sees the rest */
+    /* last: a reader that sees it sees the rest */
+    __atomic_store_n((uint64_t *)(void *)head->magic, magic, __ATOMIC_RELEASE);
 }
 
 /* A ring for the thread: shared if the session has started and there is room, else private. */
