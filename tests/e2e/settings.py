@@ -221,6 +221,42 @@ def not_writable(checks):
         checks.equal(['x.stap'], traces(folder), 'folder not writable: $TMPDIR')
 
 
+def stray_child(checks):
+    """A child that no fork handler saw ends at once and leaves its parent's trace alone."""
+    script = (
+        'import ctypes, os, time\n'
+        'ctypes.CDLL("libcuda.so.1").cuInit(0)\n'
+        'libc, start = ctypes.CDLL(None), time.monotonic()\n'
+        'pid = libc._Fork()\n'
+        'pid or libc.exit(3)\n'
+        'print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), time.monotonic() - start < 3)'
+    )
+    with lib.workdir() as folder:
+        result = lib.run(['python3', '-c', script], lib.environment(STAGETAP_OUT='x.stap'), folder)
+        checks.equal(('3 True\n', ''), (result.stdout, result.stderr), 'a stray child exits at once, without a word')
+        checks.equal(0, lib.stagetap('verify', os.path.join(folder, 'x.stap')).returncode, 'its parent has its trace')
+
+
+def odd_files(checks):
+    """A FIFO as a map does not keep the program from starting; a closed standard output stays closed."""
+    with lib.workdir() as folder:
+        os.mkfifo(os.path.join(folder, 'fifo.map'))
+        result = touch(folder, STAGETAP_MAP='./fifo.map', STAGETAP_OUT='x.stap')
+        checks.equal((0, ['x.stap']), (result.returncode, traces(folder)), 'a FIFO as a map: the program runs')
+        checks.ok('fifo.map' in result.stderr, 'a FIFO as a map: is named', result.stderr)
+    script = (
+        'import ctypes, os, sys; ctypes.CDLL("libcuda.so.1").cuInit(0)\n'
+        'try: os.write(1, b"text")\n'
+        'except OSError as error: print(error.errno, file=sys.stderr)'
+    )
+    with lib.workdir() as folder:
+        command = ['bash', '-c', f"exec python3 -c '{script}' >&-"]
+        bare = lib.run(command, lib.environment(False), folder)
+        seen = lib.run(command, lib.environment(STAGETAP_OUT='x.stap'), folder)
+        checks.equal(bare.stderr, seen.stderr, 'closed standard output: writing fails as ever')
+        checks.equal(0, lib.stagetap('verify', os.path.join(folder, 'x.stap')).returncode, 'and the trace is whole')
+
+
 def buffers(checks):
     """STAGETAP_BUFFER is the size of each thread's ring, seen in the ring file of a process that still runs."""
     script = (
@@ -264,6 +300,8 @@ def main():
     no_regular_file(checks)
     not_writable(checks)
     buffers(checks)
+    odd_files(checks)
+    stray_child(checks)
     mode_off(checks)
     checks.finish()
 
