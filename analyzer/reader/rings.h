@@ -18,7 +18,7 @@
 
 #define ST_RING_FOLDER "/dev/shm"
 #define ST_MAX_RINGS 65536
-#define ST_MAX_RING_SLOTS (1u << 22)
+#define ST_MAX_RING_SLOTS ST_MAX_CHUNK_ROWS /* 16 MiB, the largest that STAGETAP_BUFFER allows */
 
 struct st_ring_copy {
     uint32_t ring, thread, tid, pid;

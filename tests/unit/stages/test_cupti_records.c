@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
@@ -360,7 +361,10 @@ static void test_real_library(void **state)
     int count = 0;
 
     for (int i = 0; i < 3 && handle == NULL; i++) handle = dlopen(paths[i], RTLD_NOW | RTLD_LOCAL);
-    if (handle == NULL) skip();
+    if (handle == NULL) {
+        printf("no libcupti of a toolkit here: its own walker is not compared\n");
+        skip();
+    }
     void *address = dlsym(handle, "cuptiActivityGetNextRecord");
     assert_non_null(address);
     memcpy(&next_record, &address, sizeof(address));
