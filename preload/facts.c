@@ -16,6 +16,7 @@
 #include "preload/stages/stages.h"
 #include "preload/trace/table.h"
 #include "preload/watch/watch.h"
+#include "where.h"
 
 /* Variables of others that change timing or what a figure means; recorded as KEY "env.NAME". */
 static const char *const ENVIRONMENT[] = {
@@ -126,14 +127,29 @@ static void add_rules(struct st_buffer *payload)
     st_rows_finish(&rows);
 }
 
-/* Row names that were not written before: a ring announces its thread's, but not every name has a ring. */
-static void add_row_names(struct st_buffer *payload)
+/* What this trace has so far. A forked child's begins with nothing. */
+static struct {
+    uint32_t row_names, host_functions;
+} written;
+
+static void add_name(struct st_rows *rows, enum st_name_kind kind, uint64_t key, const char *text)
 {
-    static uint32_t written;
+    st_rows_add(rows, (int64_t[ST_COUNT_C_NAME]){kind, (int64_t)st_ticks(), (int64_t)key, 0},
+                (struct st_text[]){text_of(text)});
+}
+
+/* Names that were not written before: a ring announces its thread's row names, but not every name has a ring. */
+static void add_new_names(struct st_buffer *payload)
+{
     struct st_rows rows = {.table = ST_T_NAME};
-    for (uint32_t count = st_row_name_count(); written < count; written++) {
-        st_rows_add(&rows, (int64_t[ST_COUNT_C_NAME]){ST_NAME_ROW, (int64_t)st_ticks(), written + 1, 0},
-                    (struct st_text[]){text_of(st_row_name_text(written + 1))});
+    for (uint32_t count = st_row_name_count(); written.row_names < count; written.row_names++) {
+        add_name(&rows, ST_NAME_ROW, written.row_names + 1, st_row_name_text(written.row_names + 1));
+    }
+    const void *function;
+    for (; (function = st_watch_host_function(written.host_functions)); written.host_functions++) {
+        char text[256];
+        st_where(function, text, sizeof(text));
+        add_name(&rows, ST_NAME_HOST_FUNCTION, (uintptr_t)function, text);
     }
     st_table_encode(&rows, payload);
     st_rows_finish(&rows);
@@ -147,8 +163,7 @@ static void add_early_names(struct st_buffer *payload)
     uint64_t key;
     const char *text;
     for (uint32_t n = 0; st_call_early_name(n, &kind, &key, &text); n++) {
-        st_rows_add(&rows, (int64_t[ST_COUNT_C_NAME]){kind, (int64_t)st_ticks(), (int64_t)key, 0},
-                    (struct st_text[]){text_of(text)});
+        add_name(&rows, kind, key, text);
     }
     st_table_encode(&rows, payload);
     st_rows_finish(&rows);
@@ -164,7 +179,8 @@ void st_facts_add_start(struct st_buffer *payload)
     st_rows_finish(&keys);
     add_calls(payload);
     add_rules(payload);
-    add_row_names(payload);
+    memset(&written, 0, sizeof(written));
+    add_new_names(payload);
     add_early_names(payload);
 }
 
@@ -208,6 +224,7 @@ static void add_counters(struct st_buffer *payload)
         {"watch.abandoned", stats.abandoned},
         {"watch.too_deep", stats.too_deep},
         {"watch.bound_before", stats.bound_before},
+        {"host_functions.untimed", stats.host_untimed},
         {"capture.untracked", st_capture_untracked()},
     };
     for (size_t i = 0; i < sizeof(COUNTERS) / sizeof(COUNTERS[0]); i++) {
@@ -257,7 +274,7 @@ static void add_unreached(struct st_buffer *payload)
 
 void st_facts_add_state(struct st_buffer *payload, bool is_final)
 {
-    add_row_names(payload);
+    add_new_names(payload);
     add_counters(payload);
     add_providers(payload);
     add_misses(payload);

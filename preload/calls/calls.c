@@ -63,6 +63,7 @@
 #define ALIAS(place) .alias = place,
 #define VERSION(place) .asked_version = place,
 #define FLAGS(place) .asked_flags = place,
+#define HOST(how, n) .host = ST_HOST_##how | FRAME_INDEX(n),
 #define UNIT(n) .unit = n,
 #define N(n) .words = n,
 #define TO(dir) .direction = ST_DIR_##dir,

@@ -39,11 +39,23 @@ struct st_call_row {
     /* private to preload/calls: where the figures are (place.h) */
     uint8_t a, b, c, d;
     uint8_t key, text, alias, asked_version, asked_flags;
+    uint8_t host; /* enum st_call_host | frame index of the argument */
     /* what makes a row more than four places; st_call_decode() looks at these bytes as one word */
     _Alignas(8) uint8_t decoder;
     uint8_t unit, c2, c3, kind, per_thread;
     uint8_t until; /* last major version of providers that it holds for; 0 = all later ones */
     uint8_t reserved;
+};
+
+/* An argument by which the program hands over a function that a thread of the driver will call. */
+enum st_call_host {
+    ST_HOST_NONE = 0,
+    ST_HOST_FUNCTION = 1 << 5, /* CUhostFn: called with user data */
+    ST_HOST_CALLBACK = 2 << 5, /* CUstreamCallback: stream, status, user data */
+    ST_HOST_PARAMS = 3 << 5,   /* points to CUDA_HOST_NODE_PARAMS */
+    ST_HOST_NODE = 4 << 5,     /* points to CUgraphNodeParams, of a node of any kind */
+    ST_HOST_ANSWER = 5 << 5,   /* points to CUDA_HOST_NODE_PARAMS that the call fills */
+    ST_HOST_INDEX = 31,
 };
 
 #define ST_CALL_STACK_WORDS 16

@@ -57,6 +57,20 @@ void st_emit_name(struct st_thread *thread, enum st_name_kind kind, uint64_t key
     st_ring_commit(thread, count + padding);
 }
 
+void st_emit_host_run(struct st_thread *thread, uint64_t function, uint64_t argument, uint64_t begin_ticks,
+                      uint64_t end_ticks)
+{
+    struct st_slot *slot = st_ring_reserve(thread, 1);
+    if (slot) {
+        slot->kind = ST_SLOT_HOST_RUN;
+        slot->begin = begin_ticks;
+        slot->end = end_ticks;
+        slot->a = function;
+        slot->b = argument;
+        st_ring_commit(thread, 1);
+    }
+}
+
 void st_emit_mark(struct st_thread *thread, enum st_mark kind, uint64_t a, uint64_t b)
 {
     struct st_slot *slot = st_ring_reserve(thread, 1);

@@ -70,6 +70,10 @@ static inline void st_emit_call(struct st_thread *thread, uint16_t call, uint64_
 #define ST_EMIT_NAME_BYTES 4096
 void st_emit_name(struct st_thread *thread, enum st_name_kind kind, uint64_t key, const char *text);
 
+/* The function of the program that a driver's thread ran. */
+void st_emit_host_run(struct st_thread *thread, uint64_t function, uint64_t argument, uint64_t begin_ticks,
+                      uint64_t end_ticks);
+
 void st_emit_mark(struct st_thread *thread, enum st_mark kind, uint64_t a, uint64_t b);
 
 /* ---- spans: where the thread is ---- */

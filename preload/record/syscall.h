@@ -63,6 +63,12 @@ static inline uint64_t st_sys_thread_cpu_ns(void)
     st_syscall6(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, (long)&now, 0, 0, 0, 0);
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
+/* Can the 8 bytes there be read? rt_sigprocmask reads its set before it refuses a wrong `how`. */
+static inline int st_sys_is_readable(uintptr_t address)
+{
+    enum { NO_SUCH_HOW = 99, EFAULT_RESULT = -14 };
+    return st_syscall6(SYS_rt_sigprocmask, NO_SUCH_HOW, (long)address, 0, 8, 0, 0) != EFAULT_RESULT;
+}
 static inline void st_sys_sleep_ns(long ns)
 {
     struct timespec wait = {.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};

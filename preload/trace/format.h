@@ -123,7 +123,7 @@ enum st_call_class {
     ST_CLASS_QUERY = 8,        /* a stream or event */
     ST_CLASS_EVENT_RECORD = 9, /* a event, b stream, c flags */
     ST_CLASS_STREAM_WAIT = 10, /* a event, b stream, c flags */
-    ST_CLASS_HOST_FUNC = 11,   /* a function, b stream */
+    ST_CLASS_HOST_FUNC = 11,   /* a function, b stream, c its argument */
     ST_CLASS_ALLOC = 12,       /* a address returned, c bytes */
     ST_CLASS_FREE = 13,        /* a address */
     ST_CLASS_MODULE = 14,      /* a module, library or function handle returned */
@@ -212,6 +212,7 @@ enum st_name_kind {
     ST_NAME_ROW = 1,      /* key: SPAN_BEGIN.name */
     ST_NAME_FUNCTION = 2, /* key: function or kernel handle of the driver */
     ST_NAME_HOST = 3,     /* key: host address registered with the runtime */
+    ST_NAME_HOST_FUNCTION = 4, /* key: HOST_RUN.function */
 };
 
 enum st_key_group { ST_KEY_DECLARED = 1, ST_KEY_FOUND = 2, ST_KEY_SETTING = 3, ST_KEY_NOTE = 4 };

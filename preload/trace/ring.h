@@ -32,6 +32,7 @@ enum st_slot_kind {
     ST_SLOT_MARK = 4,
     ST_SLOT_NAME = 5, /* followed by (span + 63) / 64 slots of text; the record never wraps */
     ST_SLOT_LOST = 6,
+    ST_SLOT_HOST_RUN = 7,
 };
 
 /* One slot. What the fields hold, by kind (unused: 0):
@@ -41,7 +42,8 @@ enum st_slot_kind {
  * SPAN_END    enum st_span_end  span     at         thread CPU ns
  * MARK        enum st_mark      span     at                                        a       b
  * NAME        enum st_name_kind bytes    at         key
- * LOST        enum st_lost               at         count                                            */
+ * LOST        enum st_lost               at         count
+ * HOST_RUN                               begin      end                            function argument   */
 struct st_slot {
     uint16_t kind; /* enum st_slot_kind */
     uint16_t code;

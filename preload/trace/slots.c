@@ -12,6 +12,7 @@ void st_slot_rows_init(struct st_slot_rows *set)
         .span_end.table = ST_T_SPAN_END,
         .mark.table = ST_T_MARK,
         .name.table = ST_T_NAME,
+        .host_run.table = ST_T_HOST_RUN,
         .lost.table = ST_T_LOST,
     };
 }
@@ -19,7 +20,7 @@ void st_slot_rows_init(struct st_slot_rows *set)
 static struct st_rows *each_table(struct st_slot_rows *set, int index)
 {
     struct st_rows *all[] = {&set->call, &set->span_begin, &set->span_end, &set->mark, &set->name,
-                             &set->lost};
+                             &set->host_run, &set->lost};
     return index < (int)(sizeof(all) / sizeof(all[0])) ? all[index] : NULL;
 }
 
@@ -89,6 +90,16 @@ static bool add_mark(struct st_slot_rows *set, const struct st_slot *slot)
                        NULL);
 }
 
+static bool add_host_run(struct st_slot_rows *set, const struct st_slot *slot)
+{
+    note_time(set, slot->begin);
+    note_time(set, slot->end);
+    return st_rows_add(&set->host_run,
+                       (int64_t[ST_COUNT_C_HOST_RUN]){(int64_t)slot->a, (int64_t)slot->begin,
+                                                      (int64_t)(slot->end - slot->begin), (int64_t)slot->b},
+                       NULL);
+}
+
 static bool add_name(struct st_slot_rows *set, const struct st_slot *slot, uint32_t length)
 {
     return st_rows_add(&set->name, (int64_t[ST_COUNT_C_NAME]){slot->code, (int64_t)slot->begin, (int64_t)slot->end},
@@ -126,6 +137,10 @@ uint64_t st_slot_rows_add(struct st_slot_rows *set, const struct st_slot *slots,
             }
             break;
         }
+        case ST_SLOT_HOST_RUN:
+            skipped += skip_calls;
+            is_good = skip_calls || add_host_run(set, slot);
+            break;
         case ST_SLOT_LOST:
             is_good = st_rows_add(&set->lost, (int64_t[ST_COUNT_C_LOST]){slot->code, (int64_t)slot->begin,
                                                                            (int64_t)slot->end, 0}, NULL);
@@ -145,5 +160,6 @@ bool st_slot_rows_encode(const struct st_slot_rows *set, struct st_buffer *paylo
 {
     return st_table_encode(&set->call, payload) && st_table_encode(&set->span_begin, payload) &&
            st_table_encode(&set->span_end, payload) && st_table_encode(&set->mark, payload) &&
-           st_table_encode(&set->name, payload) && st_table_encode(&set->lost, payload);
+           st_table_encode(&set->name, payload) && st_table_encode(&set->host_run, payload) &&
+           st_table_encode(&set->lost, payload);
 }

@@ -14,7 +14,7 @@
 #include "table.h"
 
 struct st_slot_rows {
-    struct st_rows call, span_begin, span_end, mark, name, lost;
+    struct st_rows call, span_begin, span_end, mark, name, host_run, lost;
     uint64_t first_ticks, last_ticks; /* of the rows so far; 0 = none */
     uint32_t rows_max;                /* of the largest table */
 };

@@ -20,7 +20,6 @@
 enum {
     UNWIND_CLEANUP_PHASE = 2, /* _UA_CLEANUP_PHASE */
     UNWIND_CONTINUE = 8,      /* _URC_CONTINUE_UNWIND */
-    NO_SUCH_HOW = 99,
     NOT_RECORDED = 1 << 16, /* beside enum st_call_flags */
 };
 #define ONE_STACK_SPAN (256ul << 10) /* frames farther apart than this are taken to lie on different stacks */
@@ -144,7 +143,7 @@ static void mark_runtime_call(struct st_thread *thread)
 }
 
 /* Words to pass on, or ST_WATCH_JUMP. The thread is claimed. */
-static inline int64_t open_call(struct st_thread *thread, const struct st_watch_target *target, const uint64_t *words)
+static inline int64_t open_call(struct st_thread *thread, const struct st_watch_target *target, uint64_t *words)
 {
     const struct st_call_row *row = target->row;
     bool is_driver = row->layer == ST_LAYER_DRIVER;
@@ -171,14 +170,18 @@ static inline int64_t open_call(struct st_thread *thread, const struct st_watch_
     thread->frame_count++;
     thread->driver_depth += is_driver;
     thread->runtime_depth += !is_driver;
-    if (row->class_id == ST_CLASS_SYNC) {
-        frame->cpu_ns = st_sys_thread_cpu_ns();
+    if (UNLIKELY(target->is_around)) {
+        if (row->class_id == ST_CLASS_SYNC) {
+            frame->cpu_ns = st_sys_thread_cpu_ns();
+        } else if (!is_nested) {
+            st_host_pass(thread, row, words);
+        }
     }
     frame->begin_ticks = st_ticks();
     return target->stack_words;
 }
 
-static inline int64_t enter_call(const struct st_watch_target *target, const uint64_t *words)
+static inline int64_t enter_call(const struct st_watch_target *target, uint64_t *words)
 {
     if (UNLIKELY(st_suppress)) {
         return ST_WATCH_JUMP;
@@ -232,6 +235,9 @@ static void __attribute__((noinline)) after_special_call(struct st_thread *threa
     if (row->mark) {
         st_emit_mark(thread, row->mark, 0, 0);
     }
+    if (row->host && result == 0) {
+        st_host_answer(row, words);
+    }
     if (row->init && result == 0 && !atomic_exchange_explicit(&st_watch.is_init_told, true, memory_order_acq_rel) &&
         st_watch.hooks.on_init) {
         st_watch.hooks.on_init();
@@ -254,8 +260,12 @@ static inline void close_call(struct st_thread *thread, const struct st_watch_ta
     if (LIKELY(is_outermost)) {
         struct st_call_note note = {.flags = frame->flags};
         st_call_decode(row, words, result, &note);
-        if (row->class_id == ST_CLASS_SYNC) {
-            note.d = st_sys_thread_cpu_ns() - frame->cpu_ns;
+        if (UNLIKELY(target->is_around)) {
+            if (row->class_id == ST_CLASS_SYNC) {
+                note.d = st_sys_thread_cpu_ns() - frame->cpu_ns;
+            } else if (row->class_id == ST_CLASS_HOST_FUNC) {
+                note.a = (uintptr_t)st_watch_unwrap((void *)note.a);
+            }
         }
         if (UNLIKELY(atomic_load_explicit(&st_captures_open, memory_order_relaxed) != 0)) {
             st_capture_after_call(thread, row, result, &note);
@@ -279,13 +289,6 @@ static inline void leave_call(const struct st_watch_target *target, const uint64
 
 /* ---- stages ------------------------------------------------------------------------------------ */
 
-/* Does reading at this page start fault? rt_sigprocmask reads its set before it refuses a wrong `how`. */
-static bool is_readable(uintptr_t page)
-{
-    enum { EFAULT_RESULT = -14 };
-    return st_syscall6(SYS_rt_sigprocmask, NO_SUCH_HOW, (long)page, 0, 8, 0, 0) != EFAULT_RESULT;
-}
-
 /* How many of the wanted words above `stack` exist: a thread's first frames lie close to its stack's end. */
 static int64_t readable_words(uintptr_t stack, uint32_t wanted)
 {
@@ -294,7 +297,7 @@ static int64_t readable_words(uintptr_t stack, uint32_t wanted)
         return end <= top ? wanted : (int64_t)((top - stack) / 8);
     }
     for (uintptr_t page = (stack | (ST_SMALLEST_PAGE - 1)) + 1; page < end; page += ST_SMALLEST_PAGE) {
-        if (!is_readable(page)) {
+        if (!st_sys_is_readable(page)) {
             return (int64_t)((page - stack) / 8);
         }
     }
@@ -354,19 +357,60 @@ static void __attribute__((noinline)) leave_stage(const uint64_t *words)
     }
 }
 
+/* ---- host functions, on a thread of the driver -------------------------------------------------- */
+
+static int64_t __attribute__((noinline)) enter_host(const struct st_watch_target *target, const uint64_t *words)
+{
+    struct st_thread *thread = st_thread_self();
+    if (!thread || !st_thread_claim(thread)) {
+        return ST_WATCH_JUMP;
+    }
+    struct st_call_frame *frame = open_frame(thread, stack_pointer(words));
+    if (frame) {
+        *frame = (struct st_call_frame){.target = target,
+                                        .stack = stack_pointer(words),
+                                        .span = thread->span,
+                                        .runtime_depth = thread->runtime_depth,
+                                        .driver_depth = thread->driver_depth};
+        thread->frame_count++;
+        frame->begin_ticks = st_ticks();
+    }
+    st_thread_release(thread);
+    return frame ? 0 : ST_WATCH_JUMP;
+}
+
+static void __attribute__((noinline)) leave_host(const struct st_watch_target *target, const uint64_t *words)
+{
+    uint64_t end_ticks = st_ticks();
+    struct st_thread *thread = st_thread_current;
+    if (thread && st_thread_claim(thread)) {
+        struct st_call_frame *frame = returning_frame(thread, stack_pointer(words));
+        if (frame) {
+            close_last(thread, ST_END_RETURN);
+            st_emit_host_run(thread, (uintptr_t)target->real, words[target->argument], frame->begin_ticks, end_ticks);
+        }
+        st_thread_release(thread);
+    }
+}
+
 /* ---- called by the thunk ------------------------------------------------------------------------ */
 
-int64_t st_watch_enter(struct st_watch_target *target, const uint64_t *frame)
+int64_t st_watch_enter(struct st_watch_target *target, uint64_t *frame)
 {
-    return LIKELY(target->kind == ST_TARGET_CALL) ? enter_call(target, frame) : enter_stage(target, frame);
+    if (LIKELY(target->kind == ST_TARGET_CALL)) {
+        return enter_call(target, frame);
+    }
+    return target->kind == ST_TARGET_STAGE ? enter_stage(target, frame) : enter_host(target, frame);
 }
 
 void st_watch_leave(struct st_watch_target *target, const uint64_t *frame, uint64_t result)
 {
     if (LIKELY(target->kind == ST_TARGET_CALL)) {
         leave_call(target, frame, result);
-    } else {
+    } else if (target->kind == ST_TARGET_STAGE) {
         leave_stage(frame);
+    } else {
+        leave_host(target, frame);
     }
 }
 

@@ -130,6 +130,7 @@ void st_watch_get_stats(struct st_watch_stats *ret)
     *ret = (struct st_watch_stats){
         FIGURE(scans), FIGURE(objects), FIGURE(edits), FIGURE(edits_refused), FIGURE(slots), FIGURE(slots_refused),
         FIGURE(out_of_reach), FIGURE(bound_before), FIGURE(thrown), FIGURE(abandoned), FIGURE(too_deep),
+        FIGURE(host_untimed),
         FIGURE(lookups_asked), FIGURE(lookups_found), FIGURE(lookups_wrapped), FIGURE(lookups_passed),
         FIGURE(lookups_not_found),
         .thunks = st_target_count(ST_TARGET_CALL), .stage_thunks = st_target_count(ST_TARGET_STAGE),

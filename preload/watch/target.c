@@ -6,7 +6,7 @@
 
 enum { MAP_SIZE = 8192, MAP_LIMIT = MAP_SIZE * 3 / 4 };
 
-struct st_watch_target st_watch_targets[ST_CUDA_THUNKS + ST_STAGE_THUNKS];
+struct st_watch_target st_watch_targets[ST_THUNKS];
 
 static struct {
     _Atomic(const void *) address; /* NULL = free; never freed again */
@@ -103,8 +103,10 @@ struct st_watch_target *st_target_add_call(void *real, uint16_t call, uint32_t o
         target->kind = ST_TARGET_CALL;
         target->call = call;
         target->row = row;
+        target->is_around = row->class_id == ST_CLASS_SYNC || row->host;
         target->comes_back = row->pointer || row->names || row->init;
-        target->is_special = target->comes_back || row->mark || row->does == ST_DOES_BEGIN_CAPTURE;
+        target->is_special = target->comes_back || row->mark || row->does == ST_DOES_BEGIN_CAPTURE ||
+                             (row->host & ~ST_HOST_INDEX) == ST_HOST_ANSWER;
     }
     uint32_t words = !row->words ? ST_CALL_STACK_WORDS
                      : row->words > ST_CALL_REGISTER_WORDS ? row->words - ST_CALL_REGISTER_WORDS : 0;

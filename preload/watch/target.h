@@ -16,7 +16,7 @@
 #include "arch.h"
 #include "preload/calls/calls.h"
 
-enum st_target_kind { ST_TARGET_CALL = 1, ST_TARGET_STAGE = 2 };
+enum st_target_kind { ST_TARGET_CALL = 1, ST_TARGET_STAGE = 2, ST_TARGET_HOST = 3 };
 
 #define ST_STAGE_STACK_WORDS 512 /* a structure of 4 KiB by value */
 
@@ -30,16 +30,18 @@ struct st_watch_target {
     uint16_t rule;                 /* stages */
     uint16_t call;                 /* calls: index of row */
     uint8_t kind;                  /* enum st_target_kind */
+    uint8_t argument;              /* host functions: index of their user data */
+    bool is_around;                /* calls: there is something to do before the real function, too */
     bool comes_back;               /* calls: needed after return even where it is not recorded */
     bool is_special;               /* calls: means more than its record */
     _Atomic bool is_live;          /* its object is mapped */
-    uint8_t reserved[24];
+    uint8_t reserved[22];
 };
 _Static_assert(sizeof(struct st_watch_target) == ST_TARGET_BYTES, "thunks count on it");
 _Static_assert(offsetof(struct st_watch_target, real) == 0 && offsetof(struct st_watch_target, frame_bytes) == 8,
                "thunks count on it");
 
-extern struct st_watch_target st_watch_targets[ST_CUDA_THUNKS + ST_STAGE_THUNKS];
+extern struct st_watch_target st_watch_targets[ST_THUNKS];
 extern const char st_watch_thunks[]; /* code */
 
 static inline void *st_target_thunk(const struct st_watch_target *target)
@@ -51,7 +53,7 @@ static inline void *st_target_thunk(const struct st_watch_target *target)
 static inline struct st_watch_target *st_target_of_thunk(const void *address)
 {
     uintptr_t offset = (uintptr_t)address - (uintptr_t)st_watch_thunks;
-    bool is_thunk = offset < (uintptr_t)(ST_CUDA_THUNKS + ST_STAGE_THUNKS) * ST_THUNK_BYTES;
+    bool is_thunk = offset < (uintptr_t)ST_THUNKS * ST_THUNK_BYTES;
     return is_thunk ? &st_watch_targets[offset / ST_THUNK_BYTES] : NULL;
 }
 

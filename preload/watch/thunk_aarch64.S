@@ -114,7 +114,7 @@ thunk_body:
 st_watch_thunks:
 	.cfi_startproc
 	.set	n, 0
-	.rept	ST_CUDA_THUNKS + ST_STAGE_THUNKS
+	.rept	ST_THUNKS
 	hint	#34
 	adrp	x16, st_watch_targets + ST_TARGET_BYTES * n
 	add	x16, x16, :lo12:st_watch_targets + ST_TARGET_BYTES * n

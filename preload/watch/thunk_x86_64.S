@@ -121,7 +121,7 @@ thunk_body:
 st_watch_thunks:
 	.cfi_startproc
 	.set	n, 0
-	.rept	ST_CUDA_THUNKS + ST_STAGE_THUNKS
+	.rept	ST_THUNKS
 	.p2align 4
 	endbr64
 	leaq	st_watch_targets + ST_TARGET_BYTES * n(%rip), %r11

@@ -90,6 +90,7 @@ struct st_watch_stats {
     uint64_t thrown;        /* entries closed by an exception */
     uint64_t abandoned;     /* entries closed late, after a longjmp */
     uint64_t too_deep;      /* calls run unrecorded: shadow stack full */
+    uint64_t host_untimed;  /* host functions handed over that run unseen: thunks used up */
     /* pointer look-ups (cuGetProcAddress, cudaGetDriverEntryPoint and kin); one inside another counts once */
     uint64_t lookups_asked, lookups_found, lookups_wrapped, lookups_passed, lookups_not_found;
 };
@@ -104,6 +105,10 @@ struct st_watch_miss {
 };
 /* The n-th one (each symbol, version, flags and caller once; at most 64 kept); false at the end. */
 bool st_watch_get_miss(uint32_t n, struct st_watch_miss *ret);
+
+/* The n-th function of the program that the driver was given to call (cuLaunchHostFunc and kin), since the process
+ * began; NULL at the end. Any thread. */
+const void *st_watch_host_function(uint32_t n);
 
 struct st_watch_provider {
     char soname[48];

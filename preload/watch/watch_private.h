@@ -27,6 +27,7 @@ struct st_watch_state {
     /* figures */
     _Atomic uint64_t scans, objects, edits, edits_refused, slots, slots_refused, out_of_reach;
     _Atomic uint64_t thrown, abandoned, too_deep;
+    _Atomic uint64_t host_untimed;
     _Atomic uint64_t bound_before;
     _Atomic uint64_t lookups_asked, lookups_found, lookups_wrapped, lookups_passed, lookups_not_found;
 };
@@ -96,11 +97,18 @@ void *dlopen(const char *file, int flags);
 /* A pointer look-up returned: count it, hand out our thunk. `is_inner`: inside another one. */
 void st_watch_after_lookup(const struct st_watch_target *target, const uint64_t *frame, int result, bool is_inner);
 
+/* ---- host_functions.c ---- */
+
+/* Before the call: have the driver call our thunk of the program's function. The thread is claimed. */
+void st_host_pass(struct st_thread *thread, const struct st_call_row *row, uint64_t *words);
+/* After the call: the program sees its own function. */
+void st_host_answer(const struct st_call_row *row, const uint64_t *words);
+
 /* ---- hook.c, called by the thunk ---- */
 
 /* Words to copy from the caller's stack, or ST_WATCH_JUMP: run the function without coming back. */
 #define ST_WATCH_JUMP (-1)
-int64_t st_watch_enter(struct st_watch_target *target, const uint64_t *frame);
+int64_t st_watch_enter(struct st_watch_target *target, uint64_t *frame);
 void st_watch_leave(struct st_watch_target *target, const uint64_t *frame, uint64_t result);
 /* x86_64: size of the area that st_watch_call_saved() saves vector registers to; 0: there is only FXSAVE. */
 uint64_t st_watch_vector_bytes(void);

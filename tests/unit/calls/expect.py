@@ -9,7 +9,7 @@ import re
 CLASSES = {    # kind in api_table.txt → class, with exceptions by name
     'launch': 3, 'host_function': 11, 'graph': 18, 'capture': 19, 'copy': 5, 'prefetch': 0, 'memset': 6, 'sync': 7,
     'query': 8, 'order': 9, 'memop': 0, 'semaphore': 0, 'alloc': 12, 'free': 13, 'module': 14, 'context': 15,
-    'stream': 16, 'event': 17, 'start': 2,
+    'stream': 16, 'event': 17, 'start': 2, 'other': 0,
 }
 INIT, LAUNCH, GRAPH_LAUNCH, COPY, MEMSET, SYNC, QUERY, STREAM_WAIT = 1, 3, 4, 5, 6, 7, 8, 10
 FURTHER = {    # rows beyond the table
@@ -23,6 +23,8 @@ NODES_ADDED = ('', 'Kernel', 'Memcpy', 'Memset', 'Host', 'ChildGraph', 'Empty', 
 FURTHER.update({f'cuGraphAdd{kind}Node': 'graph' for kind in NODES_ADDED})
 FURTHER.update({f'cuGraph{name}': 'graph' for name in ('AddNode_v2', 'AddKernelNode_v2', 'Create', 'Clone', 'Destroy',
                                                        'DestroyNode', 'NodeSetEnabled')})
+FURTHER.update({f'cuGraph{name}Params': 'other' for name in ('HostNodeGet', 'HostNodeSet', 'ExecHostNodeSet',
+                                                             'NodeSet', 'ExecNodeSet')})
 STREAM_SLOT = {3: 'b', 4: 'b', 9: 'b', 10: 'b', 11: 'b', 5: 'd', 6: 'd', 7: 'a', 8: 'a', 19: 'a'}
 
 STREAMS = ('CUstream', 'cudaStream_t')
@@ -232,7 +234,7 @@ def fields(call):
         QUERY: lambda: (call.by_type(STREAMS + EVENTS, last=True),),
         9: lambda: (call.by_type(EVENTS), call.by_type(STREAMS), call.by_name('flags', 'Flags')),
         STREAM_WAIT: lambda: (call.by_type(EVENTS), call.by_type(STREAMS), call.by_name('flags', 'Flags')),
-        11: lambda: (call.by_type(CALLBACKS), call.by_type(STREAMS)),
+        11: lambda: (call.by_type(CALLBACKS), call.by_type(STREAMS), call.by_name('userData')),
         12: lambda: alloc(call),
         13: lambda: (free(call),),
         14: lambda: (module(call),),

@@ -158,7 +158,7 @@ static void test_plain(void)
     expect("cuStreamQuery", WORDS(9), 600, 9, 0, 0, 0, 0);
     expect("cudaSetDevice", WORDS(garbage | 3), 0, 3, 0, 0, 0, 0);
     expect("cuGraphLaunch", WORDS(3, 4), 0, 3, 4, 0, 0, 0);
-    expect("cuLaunchHostFunc", WORDS(4, 0xf00, 1), 0, 0xf00, 4, 0, 0, 0);
+    expect("cuLaunchHostFunc", WORDS(4, 0xf00, 1), 0, 0xf00, 4, 1, 0, 0);
     expect("cuLinkCreate_v2", WORDS(0, 0, 0, AT(&out)), 0, out, 0, 0, 0, 0);
 }
 
