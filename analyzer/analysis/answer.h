@@ -39,6 +39,7 @@ bool st_answer_facts(struct st_answer *answer);     /* traces, devices, capabili
 bool st_answer_requests(struct st_answer *answer);  /* requests, outside, gaps */
 bool st_answer_syncs(struct st_answer *answer);
 bool st_answer_kernels(struct st_answer *answer);
+bool st_answer_host_functions(struct st_answer *answer);
 bool st_answer_transfers(struct st_answer *answer);
 bool st_answer_errors(struct st_answer *answer);
 

@@ -38,6 +38,12 @@ bool st_answer_remark(struct st_answer *answer, const char *text)
     return append(answer, &answer->report->remarks, text);
 }
 
+static bool host_functions_are_missing(const struct st_model *model)
+{
+    int64_t untimed = 0;
+    return st_model_counter(model, "host_functions.untimed", &untimed) && untimed > 0;
+}
+
 /* Which keys are null and why, and what a reader of the figures must know. */
 static bool add_notes(struct st_answer *answer)
 {
@@ -78,6 +84,10 @@ static bool add_notes(struct st_answer *answer)
     }
     if (good && model->faults.launches_without_record > 0 && model->summary.has_end) {
         good = st_answer_note(answer, "launches_without_record: device figures miss the work of these launches");
+    }
+    if (good && host_functions_are_missing(model)) {
+        good = st_answer_note(answer, "host_functions: the process handed over more functions than are timed (256): "
+                                      "executions of the later ones are missing");
     }
     if (good && report->rounds.several_shapes) {
         good = st_answer_note(answer, "steady requests have several shapes: the summary covers the most frequent one");
@@ -133,8 +143,8 @@ enum st_status st_report_build(const struct st_model *model, const struct st_rep
         status = status == ST_OK ? st_answer_select(&answer, err) : status;
         if (status == ST_OK) {
             bool good = st_answer_facts(&answer) && st_answer_requests(&answer) && st_answer_syncs(&answer) &&
-                        st_answer_kernels(&answer) && st_answer_transfers(&answer) && st_answer_errors(&answer) &&
-                        add_notes(&answer) && note_missing_cpu(&answer) && !st_arena_failed(answer.arena);
+                        st_answer_kernels(&answer) && st_answer_host_functions(&answer) &&
+                        st_answer_transfers(&answer) && st_answer_errors(&answer) && add_notes(&answer) && note_missing_cpu(&answer) && !st_arena_failed(answer.arena);
             status = good ? ST_OK : ST_NO_MEMORY;
         }
     }

@@ -209,6 +209,12 @@ struct st_report_kernel {
     struct st_figure per_step_milli; /* launches a step in thousandths */
 };
 
+struct st_report_host_function {
+    const char *function;
+    const char *stage; /* whose call handed it over; NULL: a graph ran it, or that call is not known */
+    int64_t count, total_ns, min_ns, median_ns, max_ns; /* executions, by the driver's threads */
+};
+
 struct st_report_transfer {
     const char *direction; /* h2d, d2h, d2d, p2p, h2h, unknown */
     const char *kind;      /* pageable, pinned, device, managed, unknown */
@@ -270,6 +276,10 @@ struct st_report {
     bool kernels_known;
     struct st_report_kernel *kernels;
     size_t kernel_count;
+    struct st_report_host_function *host_functions; /* longest total first */
+    size_t host_function_count;
+    int64_t host_handed_count, host_captured_count; /* calls that handed one over: to run, or recorded into a graph */
+    int64_t host_run_count;
     bool transfers_known;
     struct st_report_transfer *transfers;
     size_t transfer_count;

@@ -6,7 +6,7 @@
 static bool show(const struct st_report *report, const struct st_filter *filter, const struct st_style *style)
 {
     st_view_heading(report, filter, style);
-    return st_view_syncs(report, filter, style);
+    return st_view_syncs(report, filter, style) && st_view_host_functions(report, filter, style);
 }
 
 static int run(int argc, char **argv)

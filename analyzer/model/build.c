@@ -48,6 +48,9 @@ static void free_collected(struct st_builder *builder)
     free(builder->ends);
     free(builder->marks);
     free(builder->graph_events);
+    free(builder->handed);
+    free(builder->host_runs);
+    free(builder->host_names);
     free(builder->iterations);
     free(builder->ops);
     free(builder->apis);
@@ -209,17 +212,30 @@ static bool add_graph_event(struct st_builder *builder, const struct st_graph_ev
     return true;
 }
 
-/* Driver and runtime both tell of a graph: the driver's call counts, the runtime's where none was seen inside. */
-static bool changes_graph(const struct st_model_calldef *def, const struct st_raw_call *raw)
+/* Did it do what it says, and was that not told by another call? Of driver and runtime the driver's call counts, the
+ * runtime's where none was seen inside. */
+static bool is_first_told(const struct st_model_calldef *def, const struct st_raw_call *raw)
 {
-    return def->does != ST_DOES_NOTHING && raw->result == 0 &&
-           (def->layer == ST_LAYER_DRIVER || !(raw->flags & ST_CALL_HAS_INNER));
+    return raw->result == 0 && (def->layer == ST_LAYER_DRIVER || !(raw->flags & ST_CALL_HAS_INNER));
+}
+
+static bool add_handed(struct st_builder *builder, const struct st_raw_call *raw, uint8_t layer)
+{
+    if (!RESERVE(builder, builder->handed, builder->handed_count, builder->handed_capacity)) {
+        return false;
+    }
+    builder->handed[builder->handed_count++] = (struct st_handed){.function = (uint64_t)raw->a,
+                                                                  .argument = (uint64_t)raw->c,
+                                                                  .begin_ns = raw->begin_ticks,
+                                                                  .thread = raw->thread,
+                                                                  .is_runtime = layer == ST_LAYER_RUNTIME};
+    return true;
 }
 
 static bool add_call(struct st_builder *builder, const struct st_raw_call *raw, uint8_t class)
 {
     const struct st_model_calldef *def = &builder->model->calldefs[raw->call];
-    if (changes_graph(def, raw) &&
+    if (def->does != ST_DOES_NOTHING && is_first_told(def, raw) &&
         !add_graph_event(builder, &(struct st_graph_event){.begin_ns = raw->begin_ticks,
                                                            .end_ns = sum_limited(raw->begin_ticks, raw->duration_ticks),
                                                            .a = (uint64_t)raw->a,
@@ -227,6 +243,10 @@ static bool add_call(struct st_builder *builder, const struct st_raw_call *raw, 
                                                            .c = (uint64_t)raw->c,
                                                            .d = (uint64_t)raw->d,
                                                            .does = def->does})) {
+        return false;
+    }
+    if (class == ST_CLASS_HOST_FUNC && is_first_told(def, raw) && !(raw->flags & ST_CALL_CAPTURED) &&
+        !add_handed(builder, raw, def->layer)) {
         return false;
     }
     if (!RESERVE(builder, builder->calls, builder->call_count, builder->call_capacity)) {
@@ -305,6 +325,36 @@ bool st_builder_mark(struct st_builder *builder, const struct st_raw_mark *mark)
         return false;
     }
     builder->marks[builder->mark_count++] = *mark;
+    return true;
+}
+
+bool st_builder_host_run(struct st_builder *builder, const struct st_raw_host_run *run)
+{
+    if (run->duration_ticks < 0) {
+        builder->model->faults.invalid_times++;
+        return true;
+    }
+    if (!RESERVE(builder, builder->host_runs, builder->host_run_count, builder->host_run_capacity)) {
+        return false;
+    }
+    builder->host_runs[builder->host_run_count++] =
+        (struct st_handed){.function = (uint64_t)run->function,
+                           .argument = (uint64_t)run->argument,
+                           .begin_ns = run->begin_ticks,
+                           .end_ns = sum_limited(run->begin_ticks, run->duration_ticks)};
+    return true;
+}
+
+bool st_builder_host_name(struct st_builder *builder, int64_t function, const char *text, size_t length)
+{
+    const char *copy = st_builder_text(builder, text, length);
+    if (!copy || builder->host_name_count == MAX_FACTS) {
+        return copy != NULL;
+    }
+    if (!RESERVE(builder, builder->host_names, builder->host_name_count, builder->host_name_capacity)) {
+        return false;
+    }
+    builder->host_names[builder->host_name_count++] = (struct st_host_name){(uint64_t)function, copy};
     return true;
 }
 
@@ -511,7 +561,7 @@ enum st_status st_builder_finish(struct st_builder *builder, const struct st_rea
     }
     model->file = st_builder_text(builder, file ? file : "", file ? strlen(file) : 0);
     bool good = !builder->failed && add_early_calls(builder) && st_link_times(builder) && st_link_threads(builder) &&
-                st_link_spans(builder) && st_link_calls(builder) && st_link_graphs(builder) && st_link_ops(builder) &&
+                st_link_spans(builder) && st_link_calls(builder) && st_link_graphs(builder) && st_link_ops(builder) && st_link_host_runs(builder) &&
                 st_link_requests(builder) && !st_arena_failed(model->arena);
     if (!good) {
         st_builder_destroy(builder);

@@ -30,6 +30,9 @@ struct st_raw_end { /* SPAN_END */
 struct st_raw_mark { /* MARK */
     int64_t kind, at_ticks, span, a, b;
 };
+struct st_raw_host_run { /* HOST_RUN */
+    int64_t function, begin_ticks, duration_ticks, argument;
+};
 struct st_raw_op { /* KERNEL, COPY, MEMSET */
     enum st_op_kind kind;
     int64_t stream, start_device, duration_ns, correlation, device, graph;
@@ -55,6 +58,8 @@ bool st_builder_call(struct st_builder *builder, const struct st_raw_call *call)
 bool st_builder_span_begin(struct st_builder *builder, const struct st_raw_begin *begin);
 bool st_builder_span_end(struct st_builder *builder, const struct st_raw_end *end);
 bool st_builder_mark(struct st_builder *builder, const struct st_raw_mark *mark);
+bool st_builder_host_run(struct st_builder *builder, const struct st_raw_host_run *run);
+bool st_builder_host_name(struct st_builder *builder, int64_t function, const char *text, size_t length);
 bool st_builder_op(struct st_builder *builder, const struct st_raw_op *op);
 bool st_builder_api(struct st_builder *builder, const struct st_raw_api *api);
 bool st_builder_clock(struct st_builder *builder, const struct st_raw_clock *clock);

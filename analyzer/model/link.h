@@ -34,6 +34,17 @@ struct st_graph_event { /* what changed a graph: a call, or a mark of a capture 
 };
 enum { ST_GRAPH_EVENT_NODES = 128 /* ST_MARK_GRAPH_NODES */, ST_GRAPH_EVENT_CHILD = 129 /* ST_MARK_GRAPH_CHILD */ };
 
+struct st_handed { /* a host function was handed over, or ran */
+    uint64_t function, argument;
+    int64_t begin_ns, end_ns; /* ticks, then ns */
+    uint32_t thread;          /* of the call: THREAD.thread */
+    bool is_runtime;          /* … and its layer */
+};
+struct st_host_name {
+    uint64_t function;
+    const char *text;
+};
+
 struct st_iteration { /* a step that a mark closed, see link_steps.c */
     int64_t begin_ns, end_ns;
     uint32_t parent, span;       /* indices into spans[] once linked */
@@ -59,6 +70,10 @@ struct st_builder {
     size_t mark_count, mark_capacity;
     struct st_graph_event *graph_events;
     size_t graph_event_count, graph_event_capacity;
+    struct st_handed *handed, *host_runs; /* calls; executions */
+    size_t handed_count, handed_capacity, host_run_count, host_run_capacity;
+    struct st_host_name *host_names;
+    size_t host_name_count, host_name_capacity;
     struct st_op *ops; /* device clock; correlation in `call` */
     size_t op_count, op_capacity;
     struct st_api *apis;
@@ -89,6 +104,7 @@ bool st_link_threads(struct st_builder *builder);
 bool st_link_spans(struct st_builder *builder);    /* spans, rows, requests, groups of spans */
 bool st_link_calls(struct st_builder *builder);    /* order, span, group, what they count as */
 bool st_link_graphs(struct st_builder *builder);   /* what graph launches run (graphs.c) */
+bool st_link_host_runs(struct st_builder *builder); /* whose call, row, group */
 bool st_link_ops(struct st_builder *builder);      /* launch, row, group; kernel rules */
 bool st_link_requests(struct st_builder *builder); /* ends, steps; lists by group */
 

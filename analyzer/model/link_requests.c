@@ -141,6 +141,7 @@ void st_model_destroy(struct st_model *model)
     free(model->spans);
     free(model->calls);
     free(model->ops);
+    free(model->host_runs);
     free(model->requests);
     free(model->ops_by_group);
     free(model->op_first);

@@ -53,6 +53,15 @@ bool st_link_times(struct st_builder *builder)
         event->begin_ns = st_clock_convert(host, event->begin_ns);
         event->end_ns = later(st_clock_convert(host, event->end_ns), event->begin_ns);
     }
+    for (size_t i = 0; i < builder->handed_count; i++) {
+        builder->handed[i].begin_ns = st_clock_convert(host, builder->handed[i].begin_ns);
+    }
+    for (size_t i = 0; i < builder->host_run_count; i++) {
+        struct st_handed *run = &builder->host_runs[i];
+        run->begin_ns = st_clock_convert(host, run->begin_ns);
+        run->end_ns = later(st_clock_convert(host, run->end_ns), run->begin_ns);
+        end = later(end, run->end_ns);
+    }
     for (size_t i = 0; i < builder->op_count; i++) {
         struct st_op *op = &builder->ops[i];
         op->start_ns = st_clock_convert(device, op->start_ns);

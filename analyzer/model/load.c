@@ -79,8 +79,24 @@ static bool load_mark(struct loader *at)
 static bool load_name(struct loader *at)
 {
     struct st_text text = get_text(at, ST_NAME_C_text);
-    return get(at, ST_NAME_C_kind) != ST_NAME_ROW ||
-           st_builder_row_name(at->builder, get(at, ST_NAME_C_key), text.bytes, text.length);
+    int64_t key = get(at, ST_NAME_C_key);
+    switch (get(at, ST_NAME_C_kind)) {
+    case ST_NAME_ROW:
+        return st_builder_row_name(at->builder, key, text.bytes, text.length);
+    case ST_NAME_HOST_FUNCTION:
+        return st_builder_host_name(at->builder, key, text.bytes, text.length);
+    default:
+        return true;
+    }
+}
+
+static bool load_host_run(struct loader *at)
+{
+    return st_builder_host_run(at->builder,
+                               &(struct st_raw_host_run){.function = get(at, ST_HOST_RUN_C_function),
+                                                         .begin_ticks = get(at, ST_HOST_RUN_C_begin_ticks),
+                                                         .duration_ticks = get(at, ST_HOST_RUN_C_duration_ticks),
+                                                         .argument = get(at, ST_HOST_RUN_C_argument)});
 }
 
 static bool load_kernel(struct loader *at)
@@ -236,7 +252,7 @@ static bool load_end(struct loader *at)
 static bool (*const loaders[])(struct loader *) = {
     [ST_T_CALL] = load_call,     [ST_T_SPAN_BEGIN] = load_span_begin,
     [ST_T_SPAN_END] = load_span_end, [ST_T_NAME] = load_name,
-    [ST_T_MARK] = load_mark,
+    [ST_T_MARK] = load_mark,     [ST_T_HOST_RUN] = load_host_run,
     [ST_T_KERNEL] = load_kernel, [ST_T_COPY] = load_copy,
     [ST_T_MEMSET] = load_memset, [ST_T_DRIVER_API] = load_api,
     [ST_T_DEVICE] = load_device, [ST_T_STRING] = load_string,

@@ -123,7 +123,8 @@ enum st_call_kind { /* what a call counts as; operations only, once each (surfac
 
 struct st_call {
     int64_t begin_ns, end_ns;
-    int64_t value;   /* copy, memset, alloc: bytes; sync: thread CPU ns inside; event record, stream wait: the event;
+    int64_t value;   /* copy, memset, alloc: bytes; sync: thread CPU ns inside; event record, stream wait: the event; host
+                      * function: the function;
                       * graph launch: kernel nodes that it runs, or ST_GRAPH_UNKNOWN */
     uint64_t handle; /* launch: function; copy, memset, graph launch, event record, stream wait: stream; sync: object */
     uint32_t span;   /* index into spans[], ST_NONE = in none */
@@ -158,6 +159,14 @@ struct st_op {
 
 _Static_assert(sizeof(struct st_call) <= 48, "calls stay compact");
 _Static_assert(sizeof(struct st_op) <= 48, "operations stay compact");
+
+struct st_host_run { /* a thread of the driver ran a function of the program */
+    int64_t begin_ns, end_ns;
+    const char *name; /* symbol, or object + offset */
+    uint32_t call;    /* that handed it over, ST_NONE: it is in a graph, or that call was not recorded */
+    uint32_t row;     /* of that call; ST_NONE with it */
+    uint32_t group;
+};
 
 struct st_model_request {
     int64_t id;    /* from 1, in order of begin */
@@ -238,6 +247,9 @@ struct st_model {
     int64_t longest_op_ns;
     bool has_device_time; /* the trace holds device records, or says that it would */
     int64_t device_known_until_ns; /* entry of the last call whose operation has a record; INT64_MIN: there is none */
+
+    struct st_host_run *host_runs; /* by begin */
+    size_t host_run_count;
 
     struct st_model_request *requests;
     size_t request_count;

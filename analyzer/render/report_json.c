@@ -253,6 +253,7 @@ void st_report_write_json(const struct st_report *report, FILE *out)
     write_outside(&json, report);
     st_json_gaps(&json, report);
     st_json_syncs(&json, report);
+    st_json_host_functions(&json, report);
     st_json_kernels(&json, report);
     st_json_transfers(&json, report);
     write_findings(&json, report);

@@ -223,6 +223,30 @@ void st_json_syncs(struct st_json *json, const struct st_report *report)
     st_json_end(json);
 }
 
+void st_json_host_functions(struct st_json *json, const struct st_report *report)
+{
+    st_json_array(json, "host_functions");
+    for (size_t i = 0; i < report->host_function_count; i++) {
+        const struct st_report_host_function *function = &report->host_functions[i];
+
+        st_json_object(json, NULL);
+        st_json_string(json, "function", function->function);
+        st_json_string(json, "stage", function->stage);
+        st_json_int(json, "count", function->count);
+        st_json_int(json, "total_ns", function->total_ns);
+        st_json_int(json, "min_ns", function->min_ns);
+        st_json_int(json, "median_ns", function->median_ns);
+        st_json_int(json, "max_ns", function->max_ns);
+        st_json_end(json);
+    }
+    st_json_end(json);
+    st_json_object(json, "host_functions_total");
+    st_json_int(json, "handed_over", report->host_handed_count);
+    st_json_int(json, "captured", report->host_captured_count);
+    st_json_int(json, "ran", report->host_run_count);
+    st_json_end(json);
+}
+
 void st_json_kernels(struct st_json *json, const struct st_report *report)
 {
     if (!begin_list(json, "kernels", report->kernels_known)) return;

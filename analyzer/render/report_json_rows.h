@@ -15,6 +15,7 @@ void st_json_rows(struct st_json *json, const char *key, const struct st_report_
 void st_json_requests(struct st_json *json, const struct st_report *report);
 void st_json_gaps(struct st_json *json, const struct st_report *report); /* and gaps_total */
 void st_json_syncs(struct st_json *json, const struct st_report *report);
+void st_json_host_functions(struct st_json *json, const struct st_report *report); /* and host_functions_total */
 void st_json_kernels(struct st_json *json, const struct st_report *report);
 void st_json_transfers(struct st_json *json, const struct st_report *report);
 

@@ -276,6 +276,44 @@ bool st_view_syncs(const struct st_report *report, const struct st_filter *filte
     return true;
 }
 
+bool st_view_host_functions(const struct st_report *report, const struct st_filter *filter,
+                            const struct st_style *style)
+{
+    struct st_grid grid;
+    int64_t shown;
+
+    if (style->format == ST_GRID_FORMAT_CSV || report->host_handed_count + report->host_run_count == 0) return true;
+    st_grid_init(&grid);
+    st_grid_add_cuttable(&grid, 0, "host function");
+    st_grid_add_cuttable(&grid, 0, "handed over in");
+    st_grid_add_column(&grid, ST_GRID_COUNT, 1, "ran");
+    st_grid_add_column(&grid, ST_GRID_TIME, 1, "total");
+    st_grid_add_column(&grid, ST_GRID_TIME, 2, "min");
+    st_grid_add_column(&grid, ST_GRID_TIME, 2, "median");
+    st_grid_add_column(&grid, ST_GRID_TIME, 2, "max");
+    for (size_t i = 0; i < report->host_function_count && has_room(filter, &grid); i++) {
+        const struct st_report_host_function *function = &report->host_functions[i];
+
+        if (filter->stage && (!function->stage || !st_row_is_within(function->stage, filter->stage))) continue;
+        st_grid_add_text(&grid, function->function);
+        st_grid_add_text(&grid, function->stage);
+        st_grid_add_value(&grid, true, function->count);
+        st_grid_add_value(&grid, true, function->total_ns);
+        st_grid_add_value(&grid, true, function->min_ns);
+        st_grid_add_value(&grid, true, function->median_ns);
+        st_grid_add_value(&grid, true, function->max_ns);
+    }
+    shown = (int64_t)grid.row_count;
+    st_style_line(style, "%s", "");
+    if (!print_list(&grid, style)) return false;
+    st_style_line(style,
+                  "host functions, run by threads of the driver: %" PRId64 " of %" PRId64 " shown; handed over %" PRId64
+                  ", captured %" PRId64 ", ran %" PRId64,
+                  shown, (int64_t)report->host_function_count, report->host_handed_count, report->host_captured_count,
+                  report->host_run_count);
+    return true;
+}
+
 bool st_view_rounds(const struct st_report *report, const struct st_filter *filter, const struct st_style *style)
 {
     struct st_grid grid;

@@ -41,6 +41,9 @@ bool st_view_gaps(const struct st_report *report, const struct st_filter *filter
 bool st_view_kernels(const struct st_report *report, const struct st_filter *filter, const struct st_style *style);
 bool st_view_transfers(const struct st_report *report, const struct st_filter *filter, const struct st_style *style);
 bool st_view_syncs(const struct st_report *report, const struct st_filter *filter, const struct st_style *style);
+/* Nothing where there are none, and in CSV, which holds one table. */
+bool st_view_host_functions(const struct st_report *report, const struct st_filter *filter,
+                            const struct st_style *style);
 bool st_view_rounds(const struct st_report *report, const struct st_filter *filter, const struct st_style *style);
 
 /* How a request's phase is called; "open" for one without. */

@@ -44,20 +44,22 @@ def several(checks, case, number, traces, truth=True):
     """Processes that write a trace each: {what follows NAME, the process's number as PID: launches}."""
     with lib.workdir() as folder:
         _, seen = lives.twice(checks, case, folder, lives.lives(case, number))
-        found = {}
+        found, stages = {}, {}
         headers = [lives.Header(path) for path in seen.traces()]
         for path in seen.traces():
             name = os.path.basename(path)[len('run.stap') :]
             pid = lives.Header(path).pid
             document = lives.report(checks, f'{case}{name}', path, complete=None)
             if document is not None:
+                stages[name.replace(str(pid), 'PID')] = {
+                    row['name'] for request in document['requests'] for row in request['stages']}
                 found[name.replace(str(pid), 'PID')] = lives.launches(document)
         checks.equal(traces, found, f'{case}: traces and their launches')
         counts = sorted((count for count in found.values() if count), reverse=True)
         if truth:
             checks.equal(seen.kernels(), counts, f'{case}: as the truth')
         checks.equal(1, len({header.run for header in headers}), f'{case}: all carry the same run id')
-        return seen
+        return stages
 
 
 # ---- fork ------------------------------------------------------------------------------------------------
@@ -68,7 +70,8 @@ def forks(checks):
     simple(checks, 'fork_idle', 2, 4)
     simple(checks, 'fork_bare', 2, 4)
     simple(checks, 'fork_clone', 2, 4)
-    several(checks, 'fork_request', 1, {'': picture, '.PID': 0})
+    stages = several(checks, 'fork_request', 1, {'': picture, '.PID': 0})
+    checks.equal({'encode', 'decode', 'unattributed'}, stages.get('.PID'), 'fork_request: the stages of the child')
     simple(checks, 'fork_inside', 2, 2)
 
 

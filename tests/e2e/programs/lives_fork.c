@@ -53,14 +53,20 @@ int lives_fork_idle(int number)
     return 0;
 }
 
-/* The child makes a request without CUDA: a trace of its own. */
+static void save(void *argument)
+{
+    lives_encode(lives_nothing, argument);
+    lives_decode(lives_nothing, argument);
+}
+
+/* The child makes a request without CUDA: a trace of its own, with stages that the parent had, too. */
 int lives_fork_request(int number)
 {
     lives_set_up();
     show_pictures(number);
     pid_t child = fork();
     if (child == 0) {
-        lives_request(lives_nothing, NULL);
+        lives_request(save, NULL);
         exit(3);
     }
     show("child", child);
