@@ -189,7 +189,11 @@ void st_capture_begin(struct st_thread *thread, const struct st_call_row *row, i
     if (result != 0 || is_told(row, note)) {
         return;
     }
-    struct capture *capture = open_capture(origin, graph);
+    struct capture *capture = capture_of_member(&streams, origin);
+    if (capture && capture->origin == origin) {
+        close_capture(capture); /* given up after an error that we did not take for its end */
+    }
+    capture = open_capture(origin, graph);
     if (!capture) {
         atomic_fetch_add_explicit(&untracked, 1, memory_order_relaxed);
     } else if (!add_member(&streams, origin, atomic_load_explicit(&capture->id, memory_order_relaxed))) {

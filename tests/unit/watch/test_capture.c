@@ -146,6 +146,21 @@ static void test_gone(void)
 }
 
 /* A runtime call that had the driver's inside is flagged, and nothing is counted or begun twice. */
+/* Its end failed with an error of something else, and the program tries again: one capture, not one more. */
+static void test_again(void)
+{
+    for (int i = 0; i < 100; i++) {
+        begin(A);
+        CHECK(launch(A) && open_count() == 1);
+        end(A, 719);
+    }
+    uint64_t from = st_thread_self()->head;
+    begin(A);
+    CHECK(launch(A));
+    end(A, 0);
+    CHECK(open_count() == 0 && nodes_since(from, ST_NODE_KERNEL) == 1 && st_capture_untracked() == 0);
+}
+
 static void test_runtime(void)
 {
     uint64_t from = st_thread_self()->head;
@@ -253,6 +268,7 @@ int main(void)
     test_void();
     test_join();
     test_gone();
+    test_again();
     test_runtime();
     test_per_thread_stream();
     test_bounds();
