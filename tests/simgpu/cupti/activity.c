@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../cuda_major.h"
 #include "cupti.h"
 #include "records.h"
 
@@ -317,7 +318,7 @@ static int refuse(const char *what, unsigned number)
 {
     static atomic_bool said[2048];
     if (!atomic_exchange(&said[number % 2048], true)) {
-        fprintf(stderr, "simgpu: %s %u: not implemented (in libcupti.so.13)\n", what, number);
+        fprintf(stderr, "simgpu: %s %u: not implemented (in libcupti.so.%d)\n", what, number, SIM_CUDA_MAJOR);
     }
     return SIM_CUPTI_NOT_SUPPORTED;
 }

@@ -37,6 +37,7 @@ typedef uint64_t (*sim_timestamp_fn)(void);
 struct sim_faults {
     bool no_cupti, no_privilege, subscriber_taken, unordered, zero_timestamps, clock_step, hang_at_exit;
     long drop_percent; /* 0 = none */
+    const struct sim_layout *layout;
 };
 const struct sim_faults *sim_faults(void);
 /* Attaches to libcuda's tracer, once. 0, NOT_INITIALIZED (libcuda is not simgpu's) or UNKNOWN (no libcuda). */
@@ -60,7 +61,7 @@ void sim_buffers_start(void);
 bool sim_in_callback(void);
 _Noreturn void sim_trap(const char *what, const char *why);
 
-/* cbid.c: made from tests/data/cupti_cbid_*.txt. NULL / 0 for what is not known. */
+/* Made by cbids.py. NULL / 0 for what is not known. */
 extern const unsigned sim_driver_cbid_count, sim_runtime_cbid_count;
 extern const char *const sim_driver_cbid_names[], *const sim_runtime_cbid_names[];
 

@@ -109,14 +109,17 @@ struct sim_device_record { /* CUpti_ActivityDevice5; what the simulator does not
     uint32_t isNumaNode, numaId;
 };
 
-/* One libcupti's sizes; kinds that it does not know are 0. */
+/* What sets one version of the library apart. */
 struct sim_layout {
-    const char *name;
+    unsigned column; /* of the sizes in layout.c */
+    long cuda_version;
     uint32_t api_version;
-    uint16_t size[SIM_KIND_LIMIT];
+    int oldest_device, newest_device; /* compute capability: 10 * major + minor */
+    int bad_kind;                     /* result for a record of unknown kind */
 };
 
-extern const struct sim_layout *const sim_layout;
+/* That of a CUDA version (12040: 12.4); -1, or one that is not known: what this library is built as. */
+const struct sim_layout *sim_layout_of(long cuda_version);
 
 /* Bytes of a record of that kind in the layout in use, 0 for an unknown kind. */
 size_t sim_record_size(uint32_t kind);
