@@ -62,11 +62,17 @@ _DECLARATION = re.compile(
 _ATTRIBUTE = re.compile(r'__attribute__\s*\(\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)\)')
 
 
+def declarations(text):
+    """(result type, name, parameters as one text) of every CUDA function that preprocessed text declares."""
+    for result, name, parameters in _DECLARATION.findall(_ATTRIBUTE.sub('', text)):
+        yield ' '.join(result.split()), name, ' '.join(parameters.split())
+
+
 class Headers:
     """name → (result type, parameters as one text); and which type names are enumerations and handles."""
 
     def __init__(self, compiler, include):
-        text = ''.join(f'#include <{name}>\n' for name in INCLUDES)
+        text = ''.join(f'#if __has_include(<{name}>)\n#include <{name}>\n#endif\n' for name in INCLUDES)
         text = subprocess.run(compiler + ['-E', '-P', '-D__CUDA_API_VERSION_INTERNAL', '-isystem', include, '-xc', '-'],
                               input=text, stdout=subprocess.PIPE, universal_newlines=True, check=True).stdout
         text = _ATTRIBUTE.sub('', text)
@@ -84,8 +90,8 @@ class Headers:
                 pass    # an older toolkit
 
     def _take(self, text):
-        for result, name, parameters in _DECLARATION.findall(text):
-            self.prototypes.setdefault(name, (' '.join(result.split()), ' '.join(parameters.split())))
+        for result, name, parameters in declarations(text):
+            self.prototypes.setdefault(name, (result, parameters))
 
     def get(self, name):
         base = re.sub(r'_pt[sd][sz]$', '', name)
