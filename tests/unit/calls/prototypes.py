@@ -17,6 +17,7 @@ OPAQUE = ('int', ', '.join(f'unsigned long word{i}' for i in range(12)))
 
 GONE = {
     'cudaThreadSynchronize': ('cudaError_t', 'void'),
+    'cudaThreadExit': ('cudaError_t', 'void'),
     'cudaLaunchCooperativeKernelMultiDevice':
         ('cudaError_t', 'struct rows_launch *launchParamsList, unsigned int numDevices, unsigned int flags'),
     'cudaStreamGetCaptureInfo_v2':
@@ -96,6 +97,8 @@ class Headers:
     def get(self, name):
         base = re.sub(r'_pt[sd][sz]$', '', name)
         found = self.prototypes.get(name) or self.prototypes.get(base) or GONE.get(base)
+        if not found and base.startswith('cuda'):    # what 12 has as _v2 or _v3, 13 has by the plain name
+            found = self.prototypes.get(re.sub(r'_v\d$', '', base))
         return found or OPAQUE
 
 
