@@ -45,7 +45,8 @@ static struct major {
     int kernels, whole;
 } majors[2]; /* 12, 13; with the records that were counted */
 
-static const char ptx[] = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry work_20us()\n{\n    ret;\n}\n";
+static const char ptx[] = ".version 8.0\n.target sm_80\n.address_size 64\n"
+                          ".visible .entry work_20us()\n{\n    ret;\n}\n";
 static struct sim_fatbin_wrapper fatbin = {SIM_FATBIN_WRAPPER_MAGIC, 1, ptx, NULL};
 static const struct sim_dim3 one = {1, 1, 1};
 
