@@ -37,7 +37,7 @@ EXPORT(cublasDestroy_v2, struct handle *handle)
 EXPORT(cublasGetVersion_v2, struct handle *handle, int *version)
 {
     (void)handle;
-    *version = SIMGPU_BLAS_VERSION;
+    *version = BLAS_VERSION;
     return BLAS_SUCCESS;
 }
 
@@ -47,8 +47,8 @@ EXPORT(cublasGetProperty, int type, int *value)
     if (type < 0 || type > 2 || !value) {
         return BLAS_INVALID_VALUE;
     }
-    *value = type == 0 ? SIMGPU_BLAS_VERSION / 10000 : type == 1 ? SIMGPU_BLAS_VERSION / 100 % 100
-                                                                 : SIMGPU_BLAS_VERSION % 100;
+    *value = type == 0 ? BLAS_VERSION / 10000 : type == 1 ? BLAS_VERSION / 100 % 100
+                                                                 : BLAS_VERSION % 100;
     return BLAS_SUCCESS;
 }
 

@@ -8,7 +8,12 @@
 #ifndef SIMGPU_BLAS_H
 #define SIMGPU_BLAS_H
 
+#include <stddef.h>
 #include <stdint.h>
+
+#include "../cuda_major.h"
+
+#define BLAS_VERSION SIM_IN_12(120804) SIM_IN_13(130001) /* as cublasGetVersion() tells it */
 
 /* cublasStatus_t */
 enum {

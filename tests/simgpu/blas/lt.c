@@ -55,7 +55,7 @@ EXPORT(cublasLtDestroy, void *handle)
 size_t cublasLtGetVersion(void);
 size_t cublasLtGetVersion(void)
 {
-    return SIMGPU_BLAS_VERSION;
+    return BLAS_VERSION;
 }
 
 /* ---- descriptors ------------------------------------------------------------------------------------------------ */
