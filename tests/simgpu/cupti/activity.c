@@ -79,6 +79,9 @@ static void on_api(const char *name, uint32_t correlation, uint32_t thread, uint
     if (sim_in_callback()) {
         sim_trap(name, "called from inside a buffer callback");
     }
+    if (atomic_load_explicit(&enabled[SIM_KIND_EXTERNAL_CORRELATION], memory_order_relaxed)) {
+        sim_external_append(correlation);
+    }
     uint32_t cbid = driver_cbid(name);
     if (!atomic_load_explicit(&driver_wanted[cbid], memory_order_relaxed)) {
         return;
@@ -332,7 +335,8 @@ static int enable(uint32_t kind, bool dump)
     if (result != SIM_CUPTI_SUCCESS) {
         return result;
     }
-    if (sim_record_times_offset(kind) == 0 && kind != SIM_KIND_DRIVER && kind != SIM_KIND_DEVICE) {
+    if (sim_record_times_offset(kind) == 0 && kind != SIM_KIND_DRIVER && kind != SIM_KIND_DEVICE &&
+        kind != SIM_KIND_EXTERNAL_CORRELATION) {
         return refuse("activity kind", kind);
     }
     if (kind == SIM_KIND_DRIVER) {

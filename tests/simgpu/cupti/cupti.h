@@ -46,9 +46,12 @@ int sim_attach(const struct simgpu_tracer *tracer);
 /* libcuda's number of a graph, an executable graph or a node; 0: no such thing. */
 uint64_t sim_graph_id(const void *handle);
 
+/* external.c: what the calling thread pushed goes with the driver call of this correlation id. */
+void sim_external_append(uint32_t correlation);
+
 /* clock.c */
 uint64_t sim_monotonic_ns(void);
-/* Device and API times: CLOCK_MONOTONIC to the clock of the records, a constant offset (see clock.c). */
+/* Device and API times: CLOCK_MONOTONIC to the clock of the records, a constant offset, or a rate (clock.c). */
 uint64_t sim_record_time(uint64_t monotonic_ns);
 void sim_clock_start(void);
 

@@ -17,6 +17,7 @@ enum sim_kind {
     SIM_KIND_DEVICE = 8,
     SIM_KIND_CONCURRENT_KERNEL = 10,
     SIM_KIND_MEMCPY2 = 22, /* copies between two devices */
+    SIM_KIND_EXTERNAL_CORRELATION = 39,
     SIM_KIND_GRAPH_TRACE = 51, /* one for each launch of a graph, in place of its nodes' records */
     SIM_KIND_LIMIT = 56,
 };
@@ -43,6 +44,12 @@ struct sim_kernel_record { /* CUpti_ActivityKernel10 */
     uint64_t localMemoryTotal_v2;
     uint32_t maxPotentialClusterSize, maxActiveClusters;
     uint8_t isDeviceLaunched, padding3[7];
+};
+
+struct sim_external_record { /* CUpti_ActivityExternalCorrelation */
+    uint32_t kind, externalKind;
+    uint64_t externalId;
+    uint32_t correlationId, reserved;
 };
 
 struct sim_memcpy_record { /* CUpti_ActivityMemcpy6 */
