@@ -68,7 +68,7 @@ static bool locate(struct side *side, const struct request *request, bool must_b
     if (sim_memory_find(side->address, bytes, &range)) {
         side->memory = range.kind;
         side->device = range.device;
-        return true;
+        return range.mapping == NULL || (side == &request->dst ? range.writers : range.readers) != 0;
     }
     side->memory = SIM_MEMORY_PAGEABLE;
     /* An allocation that the copy runs out of is not pageable memory but a mistake. */

@@ -26,7 +26,7 @@ static const int attributes[CU_DEVICE_ATTRIBUTE_MAX] = {
     [11] = 2147483647, [12] = 65536, /* pitch; registers of a block */
     [13] = 1410000, [14] = 512, [15] = 1, /* clock in kHz; texture alignment; copies overlap */
     [16] = SIM_SM_COUNT,
-    [19] = 1, /* can map host memory */
+    [19] = 1, [32] = 1, /* can map host memory; error correction */
     [21] = 131072, [22] = 131072, [23] = 65536, [24] = 16384, [25] = 16384, [26] = 16384, /* textures */
     [30] = 512, [31] = 1, /* surface alignment; concurrent kernels */
     [36] = 1215000, [37] = 5120, [38] = 41943040, /* memory clock in kHz, bus bits, L2 bytes */
@@ -34,10 +34,14 @@ static const int attributes[CU_DEVICE_ATTRIBUTE_MAX] = {
     [51] = 32, /* texture pitch alignment */
     [75] = 8, [76] = 0, [78] = 1, [79] = 1, [80] = 1, /* compute capability; priorities; caches */
     [81] = 167936, [82] = 65536, [83] = 1, /* shared memory and registers of an SM; managed memory */
-    [87] = 2, [90] = 1, [91] = 1, [95] = 1, /* double ratio; preemption; registered pointers; cooperative */
+    [87] = 2, [89] = 1, [90] = 1, [91] = 1, /* double ratio; managed access; preemption; registered pointers */
+    [95] = 1, [96] = 1, /* cooperative launches */
     [97] = SIM_SHARED_OPTIN_BYTES,
     [99] = 1, [106] = 32, [111] = 1024, [113] = 1, /* host register; blocks of an SM; reserved; read-only register */
+    [102] = 1, [103] = 1, /* virtual memory management, shared by file descriptor */
+    [108] = 26214400, [109] = 134213632, /* persisting L2 bytes, window of an access policy */
     [115] = 1, /* memory pools */
+    [126] = 1, [129] = 1, [134] = -1, /* memory domain; unified function pointers; no NUMA node */
 };
 
 bool sim_device_valid(CUdevice device)

@@ -13,7 +13,7 @@ import json
 import re
 import sys
 
-ADDITIONAL_EXPORTS = ("simgpu_tracer_set", "simgpu_fault", "simgpu_graph_id")
+ADDITIONAL_EXPORTS = ("simgpu_tracer_set", "simgpu_fault", "simgpu_graph_id", "simgpu_used_bytes")
 LINE = re.compile(r"^(any|init|ctx|calm)\s+(cu\w+)\((.*)\)((?:\s+\+\w+)*)\s*(?:=\s*(.+))?$")
 
 

@@ -20,6 +20,7 @@ enum sim_object_type {
     SIM_MODULE, /* also libraries */
     SIM_FUNCTION, /* also kernels of libraries */
     SIM_POOL,
+    SIM_ALLOCATION, /* of virtual memory management */
     SIM_GRAPH,
     SIM_NODE, /* of a graph */
     SIM_EXEC  /* an executable graph */

@@ -80,7 +80,8 @@ int main(int argc, char **argv)
         {"capture-events", case_capture_events}, {"graph-fork", case_graph_fork},
         {"graph-made", case_graph_made}, {"graph-update", case_graph_update},
         {"graph-nested", case_graph_nested}, {"graph-devices", case_graph_devices},
-        {"graph-queue", case_graph_queue},
+        {"graph-queue", case_graph_queue}, {"vmm", case_vmm}, {"vmm-handles", case_vmm_handles},
+        {"pools", case_pools}, {"large-memory", case_large_memory},
     };
 
     for (size_t i = 0; argc == 2 && i < sizeof(cases) / sizeof(cases[0]); i++) {

@@ -79,5 +79,9 @@ void case_graph_update(void);
 void case_graph_nested(void);
 void case_graph_devices(void);
 void case_graph_queue(void);
+void case_vmm(void);
+void case_vmm_handles(void);
+void case_pools(void);
+void case_large_memory(void);
 
 #endif

@@ -22,6 +22,8 @@ MODELS = {
     "queue": "queue 4\n",
     "serial": "streams serial\n",
     "peer": "devices 2\n",
+    "pools": "devices 2\n",
+    "vmm-handles": "devices 2\n",
     "foreign": "foreign 20%\nkernel wait_1ms 100us\n",
 }
 FAULTS = {"launch-fail": "launch-fail=3", "malloc-fail": "malloc-fail=2"}
@@ -277,7 +279,7 @@ def case_exports(library_path, data):
     listing = subprocess.run(["nm", "-D", "--defined-only", library_path], capture_output=True, text=True, check=True)
     names = [line.split()[2] for line in listing.stdout.splitlines()]
     require(len(wanted) == 637, "the list has %d names" % len(wanted))
-    ours = {"simgpu_tracer_set", "simgpu_fault", "simgpu_graph_id"}
+    ours = {"simgpu_tracer_set", "simgpu_fault", "simgpu_graph_id", "simgpu_used_bytes"}
     require(set(names) == wanted | ours, "%s" % (set(names) ^ wanted))
     code = "import ctypes; c = ctypes.CDLL(%r).cuGraphDebugDotPrint; print(c(0, 0, 0), c(0, 0, 0))" % library_path
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
