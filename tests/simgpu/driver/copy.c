@@ -154,7 +154,8 @@ static struct sim_op *create_op(struct sim_stream *stream, const struct request 
         op->record.peer_device = request->dst.device;
     }
     op->duration_ns = kind == COPY_H2H ? 0 : sim_model_copy_ns(kind, deciding_memory(request), bytes);
-    op->effect = sim_effect_copy;
+    op->effect = kind == COPY_D2H && sim_model.zero_small_d2h && bytes <= SIM_ZEROED_BYTES ? sim_effect_zero
+                                                                                           : sim_effect_copy;
     op->host_sees_effect = request->dst.memory != SIM_MEMORY_DEVICE;
     op->u.copy = geometry(request);
     return op;

@@ -113,6 +113,38 @@ static const unsigned *parameter_sizes(const struct sim_function *function, unsi
     return function->entry->sizes;
 }
 
+/* The first argument as a number of at most 64 bits; 0 when nobody knows how large it is. */
+static uint64_t first_argument(const struct launch *launch)
+{
+    size_t bytes, buffer_bytes;
+    const char *buffer = extra_buffer(launch->extra, &buffer_bytes);
+    unsigned count;
+    const unsigned *sizes = parameter_sizes(launch->function, &count);
+    uint64_t value = 0;
+
+    if (count == 0) {
+        return 0;
+    }
+    bytes = sizes[0] < sizeof(value) ? sizes[0] : sizeof(value);
+    if (launch->params != NULL) {
+        memcpy(&value, launch->params[0], bytes);
+    } else if (buffer != NULL && bytes <= buffer_bytes) {
+        memcpy(&value, buffer, bytes);
+    }
+    return value;
+}
+
+static uint64_t duration_ns(const struct launch *launch, uint64_t threads)
+{
+    const struct sim_kernel_cost *cost = &launch->function->cost;
+    double ns = cost->fixed_ns + cost->per_thread_ns * (double)threads + 0.5;
+
+    if (cost->per_argument_ns > 0) {
+        ns += cost->per_argument_ns * (double)first_argument(launch);
+    }
+    return ns < 1e18 ? (uint64_t)ns : (uint64_t)1e18;
+}
+
 /* Fills run->params, one allocation: the pointers, then the bytes. */
 static CUresult copy_arguments(const struct launch *launch, struct sim_kernel_run *run)
 {
@@ -215,7 +247,7 @@ static CUresult make_op(const struct launch *launch, struct sim_stream *stream, 
     op->record.name = function->name;
     op->record.shared_bytes = launch->shared_bytes;
     op->record.is_async = 1;
-    op->duration_ns = (uint64_t)(function->cost.fixed_ns + function->cost.per_thread_ns * (double)threads + 0.5);
+    op->duration_ns = duration_ns(launch, threads);
     op->effect = run.fn != NULL ? sim_effect_kernel : NULL;
     op->u.kernel = run;
     *made = op;

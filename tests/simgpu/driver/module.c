@@ -43,7 +43,8 @@ struct sim_function *sim_function_check(const void *handle)
 
 /* ---- loading ---------------------------------------------------------------------------------------------------- */
 
-static struct sim_function *add_function(struct sim_module *module, const char *name, const struct sim_image_entry *entry)
+static struct sim_function *add_function(struct sim_module *module, const char *name,
+                                         const struct sim_image_entry *entry)
 {
     struct sim_function *function = sim_object_create(SIM_FUNCTION);
 

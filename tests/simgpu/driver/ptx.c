@@ -209,7 +209,8 @@ bool sim_ptx_parse(struct sim_image *image, const char *text)
                 return false;
             }
             depth += is(&scanner, "{"); /* the entry without parameters ended there */
-        } else if ((strcmp(token, ".global") == 0 || strcmp(token, ".const") == 0) && !parse_variable(&scanner, image)) {
+        } else if ((strcmp(token, ".global") == 0 || strcmp(token, ".const") == 0) &&
+                   !parse_variable(&scanner, image)) {
             return false;
         }
     }

@@ -83,5 +83,7 @@ void case_vmm(void);
 void case_vmm_handles(void);
 void case_pools(void);
 void case_large_memory(void);
+void case_argument_time(void);
+void case_small_d2h(void);
 
 #endif

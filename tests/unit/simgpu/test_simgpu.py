@@ -17,6 +17,8 @@ import tempfile
 import time
 
 MODELS = {
+    "argument-time": "kernel gemm_* 2us+3ns*argument\n",
+    "small-d2h": "small-d2h zero\n",
     "copy-engines": "copy h2d 1GB/s 0us\ncopy d2h 1GB/s 0us\n",
     "pageable": "copy h2d 1GB/s 0us # every kind of memory\ncopy d2h 1GB/s 0us\n",
     "queue": "queue 4\n",
@@ -154,6 +156,9 @@ def run_case(scene, case):
         require(len(copy) == 1 and copy[0]["device"] == 0 and copy[0]["peer_device"] == 1, "the copy between devices")
     if case == "errors":
         require({c["result"] for c in calls} >= {0, 1, 3, 101, 201, 301, 400, 500}, "results in the truth")
+    if case == "argument-time":
+        times = [o["end_ns"] - o["start_ns"] for o in sorted(ops, key=lambda o: o["start_ns"])]
+        require(times == [5000, 8000, 14000, 14000, 17000, 2015, 2000, 2000], "2 us and 3 ns times: %s" % times)
     if case == "ptx":
         require([o["end_ns"] - o["start_ns"] for o in ops] == [2000000], "the time in a mangled name")
 
@@ -193,7 +198,8 @@ def case_faults(scene):
 def case_model(scene):
     for text in ("kernel x", "kernel x 3", "kernel x 2us+1ns", "copy h2d 6", "copy up 6GB/s", "queue 0", "queue -1",
                  "streams none", "speed 0", "foreign 20", "devices 99", "launch", "nonsense 1us", "memset 5us",
-                 "kernel x -3us", "copy h2d pinned 1GB/s 2us 3us"):
+                 "kernel x -3us", "kernel x 2us+1ns*arguments", "kernel x 2us+1*argument", "kernel x 1ns*argument",
+                 "small-d2h", "small-d2h one", "small-d2h zero 16", "copy h2d pinned 1GB/s 2us 3us"):
         done = scene.run("init", model="# a comment\n\n" + text + "\n")
         require(done.stdout == "1\n" and ":3: not understood: " + text in done.stderr, "%s: %s" % (text, done.stderr))
     require(scene.run("init", model="devices 0\n").stdout == "100\n", "no device")
