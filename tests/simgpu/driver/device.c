@@ -14,8 +14,6 @@
 #include "model.h"
 #include "pool.h"
 
-static const char device_name[] = "SimGPU";
-
 /* By number; what is not listed is 0, which the API uses for "no" and "none". */
 static const int attributes[CU_DEVICE_ATTRIBUTE_MAX] = {
     [1] = SIM_THREADS_PER_BLOCK, /* threads in a block; block and grid dimensions follow */
@@ -32,7 +30,7 @@ static const int attributes[CU_DEVICE_ATTRIBUTE_MAX] = {
     [36] = 1215000, [37] = 5120, [38] = 41943040, /* memory clock in kHz, bus bits, L2 bytes */
     [39] = SIM_THREADS_PER_SM, [40] = 2, [41] = 1, /* copy engines; unified addresses */
     [51] = 32, /* texture pitch alignment */
-    [75] = 8, [76] = 0, [78] = 1, [79] = 1, [80] = 1, /* compute capability; priorities; caches */
+    [75] = SIM_CAPABILITY_MAJOR, [76] = SIM_CAPABILITY_MINOR, [78] = 1, [79] = 1, [80] = 1, /* compute capability; priorities; caches */
     [81] = 167936, [82] = 65536, [83] = 1, /* shared memory and registers of an SM; managed memory */
     [87] = 2, [89] = 1, [90] = 1, [91] = 1, /* double ratio; managed access; preemption; registered pointers */
     [95] = 1, [96] = 1, /* cooperative launches */
@@ -47,14 +45,6 @@ static const int attributes[CU_DEVICE_ATTRIBUTE_MAX] = {
 bool sim_device_valid(CUdevice device)
 {
     return device >= 0 && (uint32_t)device < sim_model.devices;
-}
-
-/* "SimGPU", zeros, and the ordinal in the last byte. */
-static void fill_uuid(uint8_t uuid[16], uint32_t device)
-{
-    memset(uuid, 0, 16);
-    memcpy(uuid, device_name, sizeof(device_name) - 1);
-    uuid[15] = (uint8_t)device;
 }
 
 void sim_devices_start(void)
@@ -73,8 +63,8 @@ void sim_tracer_devices(const struct simgpu_tracer *tracer)
     for (uint32_t device = 0; tracer->device != NULL && device < sim_model.devices; device++) {
         uint8_t uuid[16];
 
-        fill_uuid(uuid, device);
-        tracer->device(device, device_name, uuid);
+        sim_device_uuid(uuid, device);
+        tracer->device(device, SIM_DEVICE_NAME, uuid);
     }
 }
 
@@ -116,7 +106,7 @@ CUresult sim_cuDeviceGetName(char *name, int length, CUdevice device)
         result = CUDA_ERROR_INVALID_VALUE;
     }
     if (result == CUDA_SUCCESS) {
-        snprintf(name, (size_t)length, "%s", device_name);
+        snprintf(name, (size_t)length, "%s", SIM_DEVICE_NAME);
     }
     return result;
 }
@@ -126,7 +116,7 @@ CUresult sim_cuDeviceGetUuid(CUuuid *uuid, CUdevice device)
     CUresult result = check(uuid, device);
 
     if (result == CUDA_SUCCESS) {
-        fill_uuid((uint8_t *)uuid->bytes, (uint32_t)device);
+        sim_device_uuid((uint8_t *)uuid->bytes, (uint32_t)device);
     }
     return result;
 }
@@ -144,7 +134,7 @@ CUresult sim_cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUde
         result = CUDA_ERROR_INVALID_VALUE;
     }
     if (result == CUDA_SUCCESS) {
-        *value = attribute == 33 ? device + 1 : attributes[attribute]; /* 33: the PCI bus */
+        *value = attribute == 33 ? (int)sim_device_bus((uint32_t)device) : attributes[attribute]; /* 33: the PCI bus */
     }
     return result;
 }
@@ -154,7 +144,7 @@ CUresult sim_cuDeviceTotalMem_v2(size_t *bytes, CUdevice device)
     CUresult result = check(bytes, device);
 
     if (result == CUDA_SUCCESS) {
-        *bytes = sim_memory_total_bytes();
+        *bytes = sim_device_bytes;
     }
     return result;
 }
@@ -193,22 +183,20 @@ CUresult sim_cuDeviceGetPCIBusId(char *id, int length, CUdevice device)
         result = CUDA_ERROR_INVALID_VALUE;
     }
     if (result == CUDA_SUCCESS) {
-        snprintf(id, (size_t)length, "0000:%02x:00.0", (unsigned)device + 1);
+        snprintf(id, (size_t)length, SIM_PCI_FORMAT, sim_device_bus((uint32_t)device));
     }
     return result;
 }
 
 CUresult sim_cuDeviceGetByPCIBusId(CUdevice *device, const char *id)
 {
-    unsigned domain, bus;
-
     if (device == NULL || id == NULL) {
         return CUDA_ERROR_INVALID_VALUE;
     }
-    if (sscanf(id, "%x:%x:", &domain, &bus) != 2 || domain != 0 || !sim_device_valid((int)bus - 1)) {
+    if (!sim_device_valid(sim_device_at(id))) {
         return CUDA_ERROR_INVALID_DEVICE;
     }
-    *device = (int)bus - 1;
+    *device = sim_device_at(id);
     return CUDA_SUCCESS;
 }
 

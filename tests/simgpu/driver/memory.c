@@ -8,9 +8,8 @@
 #include <sys/mman.h>
 
 #include "faults.h"
+#include "identity.h"
 #include "pool.h"
-
-static const uint64_t total_bytes = 80ull << 30;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct sim_range *ranges;
@@ -65,8 +64,8 @@ static bool on_device(const struct sim_range *range)
 /* Every allocation goes through here; `bytes` of the device, or of the host. */
 static bool may_take_locked(uint32_t device, size_t bytes, bool of_device)
 {
-    return ++allocations != simgpu_fault("malloc-fail") && bytes <= total_bytes &&
-           (!of_device || used_bytes[device] + bytes <= total_bytes);
+    return ++allocations != simgpu_fault("malloc-fail") && bytes <= sim_device_bytes &&
+           (!of_device || used_bytes[device] + bytes <= sim_device_bytes);
 }
 
 bool sim_memory_take(uint32_t device, size_t bytes)
@@ -242,17 +241,12 @@ uint64_t sim_memory_free_bytes(uint32_t device)
     pthread_mutex_lock(&lock);
     used = used_bytes[device];
     pthread_mutex_unlock(&lock);
-    return total_bytes - used;
-}
-
-uint64_t sim_memory_total_bytes(void)
-{
-    return total_bytes;
+    return sim_device_bytes - used;
 }
 
 uint64_t simgpu_used_bytes(uint32_t device)
 {
-    return device < SIM_DEVICES_MAX ? total_bytes - sim_memory_free_bytes(device) : 0;
+    return device < SIM_DEVICES_MAX ? sim_device_bytes - sim_memory_free_bytes(device) : 0;
 }
 
 void sim_memory_fork(enum sim_fork side)

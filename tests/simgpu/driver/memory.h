@@ -44,7 +44,6 @@ bool sim_memory_unmap(CUdeviceptr base);
 /* Returns all memory of a context. */
 void sim_memory_unmap_context(const struct sim_context *context);
 uint64_t sim_memory_free_bytes(uint32_t device);
-uint64_t sim_memory_total_bytes(void);
 /* For libnvidia-ml: what this process has of a device. Exported. */
 uint64_t simgpu_used_bytes(uint32_t device);
 void sim_memory_fork(enum sim_fork side);

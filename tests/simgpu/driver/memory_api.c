@@ -7,6 +7,7 @@
 #include "context.h"
 #include "driver_gen.h"
 #include "engine.h"
+#include "identity.h"
 #include "memory.h"
 #include "vmm.h"
 
@@ -150,7 +151,7 @@ CUresult sim_cuMemGetInfo_v2(size_t *free, size_t *total)
         return CUDA_ERROR_INVALID_VALUE;
     }
     *free = sim_memory_free_bytes(sim_context_current()->device);
-    *total = sim_memory_total_bytes();
+    *total = sim_device_bytes;
     return CUDA_SUCCESS;
 }
 

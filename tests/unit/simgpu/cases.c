@@ -22,7 +22,7 @@ int main(int argc, char **argv)
         {"graph-nested", case_graph_nested}, {"graph-devices", case_graph_devices},
         {"graph-queue", case_graph_queue}, {"vmm", case_vmm}, {"vmm-handles", case_vmm_handles},
         {"pools", case_pools}, {"large-memory", case_large_memory},
-        {"argument-time", case_argument_time}, {"small-d2h", case_small_d2h},
+        {"argument-time", case_argument_time}, {"small-d2h", case_small_d2h}, {"nvml", case_nvml},
     };
 
     for (size_t i = 0; argc == 2 && i < sizeof(cases) / sizeof(cases[0]); i++) {

@@ -85,5 +85,6 @@ void case_pools(void);
 void case_large_memory(void);
 void case_argument_time(void);
 void case_small_d2h(void);
+void case_nvml(void);
 
 #endif

@@ -24,6 +24,7 @@ MODELS = {
     "queue": "queue 4\n",
     "serial": "streams serial\n",
     "peer": "devices 2\n",
+    "nvml": "devices 2\n",
     "pools": "devices 2\n",
     "vmm-handles": "devices 2\n",
     "foreign": "foreign 20%\nkernel wait_1ms 100us\n",
@@ -45,7 +46,8 @@ class Scene:
 
     def __init__(self, folder, program, libraries, plugin):
         self.folder, self.program = folder, program
-        os.symlink(os.path.join(libraries, "libcuda.so.1"), os.path.join(folder, "libcuda.so.1"))
+        for library in ("libcuda.so.1", "libnvidia-ml.so.1"):
+            os.symlink(os.path.join(libraries, library), os.path.join(folder, library))
         os.symlink(plugin, os.path.join(folder, "simgpu-kernels.so"))
         self.truth_path = os.path.join(folder, "truth")
 
