@@ -55,6 +55,7 @@ typedef struct CUmod_st *CUmodule;
 typedef struct CUfunc_st *CUfunction;
 typedef struct CUlib_st *CUlibrary;
 typedef struct CUkern_st *CUkernel;
+typedef struct CUlinkState_st *CUlinkState;
 typedef struct CUstream_st *CUstream;
 typedef struct CUevent_st *CUevent;
 typedef struct CUarray_st *CUarray;
@@ -66,13 +67,17 @@ typedef struct { char bytes[16]; } CUuuid;
 typedef unsigned long long CUmemGenericAllocationHandle;
 
 /* Enumerations of which no value matters here. */
-typedef unsigned CUjit_option, CUlibraryOption, CUfunc_cache, CUsharedconfig, CUexecAffinityType, CUmem_advise,
-    CUmemPool_attribute, CUmemAllocationType, CUmemAllocationHandleType, CUmemAllocationGranularity_flags,
-    CUstreamCaptureMode, CUmoduleLoadingMode, CUfunctionLoadingState, CUdevice_P2PAttribute, CUmemAccess_flags,
-    CUlimit, CUdriverProcAddressQueryResult, CUstreamCaptureStatus, CUgraphNodeType, CUgraphExecUpdateResult,
-    CUgraphInstantiateResult;
+typedef unsigned CUjit_option, CUjitInputType, CUlibraryOption, CUfunc_cache, CUsharedconfig, CUexecAffinityType,
+    CUmem_advise, CUmemPool_attribute, CUmemAllocationType, CUmemAllocationHandleType,
+    CUmemAllocationGranularity_flags, CUstreamCaptureMode, CUmoduleLoadingMode, CUfunctionLoadingState,
+    CUdevice_P2PAttribute, CUmemAccess_flags, CUlimit, CUdriverProcAddressQueryResult, CUstreamCaptureStatus,
+    CUgraphNodeType, CUgraphExecUpdateResult, CUgraphInstantiateResult;
 typedef struct CUexecAffinityParam_st CUexecAffinityParam;
-typedef struct CUctxCreateParams_st CUctxCreateParams;
+typedef struct CUctxCreateParams_st {
+    CUexecAffinityParam *execAffinityParams;
+    int numExecAffinityParams;
+    struct CUctxCigParam_st *cigParams;
+} CUctxCreateParams;
 typedef struct CUlaunchAttribute_st CUlaunchAttribute;
 typedef struct { unsigned type; int id; } CUmemLocation;
 
@@ -171,6 +176,15 @@ enum {
     CU_LAUNCH_PARAM_BUFFER_POINTER_AS_INT = 1,
     CU_LAUNCH_PARAM_BUFFER_SIZE_AS_INT = 2,
     CU_MODULE_LAZY_LOADING = 2,
+    CU_JIT_INFO_LOG_BUFFER = 3,
+    CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES = 4,
+    CU_JIT_ERROR_LOG_BUFFER = 5,
+    CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES = 6,
+    CU_JIT_INPUT_CUBIN = 0,
+    CU_JIT_INPUT_PTX = 1,
+    CU_JIT_INPUT_FATBINARY = 2,
+    CU_JIT_INPUT_OBJECT = 3,
+    CU_JIT_INPUT_LIBRARY = 4,
 
     CU_STREAM_CAPTURE_MODE_GLOBAL = 0,
     CU_STREAM_CAPTURE_MODE_THREAD_LOCAL = 1,

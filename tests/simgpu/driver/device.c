@@ -30,7 +30,8 @@ static const int attributes[CU_DEVICE_ATTRIBUTE_MAX] = {
     [36] = 1215000, [37] = 5120, [38] = 41943040, /* memory clock in kHz, bus bits, L2 bytes */
     [39] = SIM_THREADS_PER_SM, [40] = 2, [41] = 1, /* copy engines; unified addresses */
     [51] = 32, /* texture pitch alignment */
-    [75] = SIM_CAPABILITY_MAJOR, [76] = SIM_CAPABILITY_MINOR, [78] = 1, [79] = 1, [80] = 1, /* compute capability; priorities; caches */
+    [75] = SIM_CAPABILITY_MAJOR, [76] = SIM_CAPABILITY_MINOR, [78] = 1, /* compute capability; priorities */
+    [79] = 1, [80] = 1, /* caches */
     [81] = 167936, [82] = 65536, [83] = 1, /* shared memory and registers of an SM; managed memory */
     [87] = 2, [89] = 1, [90] = 1, [91] = 1, /* double ratio; managed access; preemption; registered pointers */
     [95] = 1, [96] = 1, /* cooperative launches */

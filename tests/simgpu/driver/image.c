@@ -6,28 +6,14 @@
 #include "image.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
-enum { MAGIC_ELF = 0x464c457f, PART_PTX = 1, PART_ELF = 2, PART_COMPRESSED = 0xa000, TEXT_BYTES_MAX = 256 << 20 };
-static const uint32_t magic_fatbin = 0xba55ed50u, magic_wrapper = 0x466243b1u;
+enum { MAGIC_ELF = 0x464c457f, MAGIC_WRAPPER = 0x466243b1, PART_COMPRESSED = 0xa000, TEXT_BYTES_MAX = 256 << 20 };
 static const uint64_t no_limit = 1ull << 40;
-
-struct fatbin {
-    uint32_t magic;
-    uint16_t version, header_bytes;
-    uint64_t bytes; /* of the parts */
-};
-
-struct part {
-    uint16_t kind, version;
-    uint32_t header_bytes;
-    uint64_t bytes;
-    uint32_t compressed_bytes, options[5];
-    uint64_t flags;
-};
 
 bool sim_image_fetch(uintptr_t from, void *to, size_t bytes)
 {
@@ -166,19 +152,21 @@ static bool merge(struct sim_image *image, const struct sim_image *part)
     return true;
 }
 
-static void read_text(struct sim_image *image, uintptr_t at, uint64_t bytes)
+bool sim_ptx_read(struct sim_image *image, uintptr_t at, uint64_t bytes)
 {
     char *text = bytes <= TEXT_BYTES_MAX ? malloc(bytes + 1) : NULL;
+    bool read = text != NULL && sim_image_fetch(at, text, bytes);
 
-    if (text != NULL && sim_image_fetch(at, text, bytes)) {
+    if (read) {
         text[bytes] = '\0';
-        image->complete = sim_ptx_parse(image, text);
+        read = sim_ptx_parse(image, text);
     }
     free(text);
+    return read;
 }
 
 /* False: it cannot be read, or is compressed. */
-static bool read_part(struct sim_image *image, uintptr_t at, const struct part *part)
+static bool read_part(struct sim_image *image, uintptr_t at, const struct sim_fatbin_part *part)
 {
     struct sim_image own = {0};
     bool complete;
@@ -186,9 +174,9 @@ static bool read_part(struct sim_image *image, uintptr_t at, const struct part *
     if (part->compressed_bytes != 0 || (part->flags & PART_COMPRESSED) != 0) {
         return false;
     }
-    if (part->kind == PART_PTX) {
-        read_text(&own, at + part->header_bytes, part->bytes);
-    } else if (part->kind == PART_ELF) {
+    if (part->kind == SIM_PART_PTX) {
+        own.complete = sim_ptx_read(&own, at + part->header_bytes, part->bytes);
+    } else if (part->kind == SIM_PART_ELF) {
         sim_elf_read(&own, at + part->header_bytes, part->bytes);
     }
     complete = merge(image, &own) && own.complete;
@@ -199,8 +187,8 @@ static bool read_part(struct sim_image *image, uintptr_t at, const struct part *
 static void read_fatbin(struct sim_image *image, uintptr_t at)
 {
     bool complete = true;
-    struct fatbin fatbin;
-    struct part part;
+    struct sim_fatbin fatbin;
+    struct sim_fatbin_part part;
 
     if (!sim_image_fetch(at, &fatbin, sizeof(fatbin)) || fatbin.bytes > no_limit) {
         return;
@@ -230,7 +218,7 @@ static uintptr_t unwrap(uintptr_t wrapper)
     uint64_t data;
 
     return sim_image_fetch(wrapper + 8, &data, sizeof(data)) && sim_image_fetch(data, &magic, sizeof(magic)) &&
-                   magic == magic_fatbin
+                   magic == SIM_FATBIN_MAGIC
                ? data
                : 0;
 }
@@ -252,16 +240,33 @@ CUresult sim_image_read(struct sim_image *image, const void *data)
     if (*text == '\0' || !sim_image_fetch(at, &magic, sizeof(magic))) {
         return CUDA_ERROR_INVALID_IMAGE;
     }
-    if (magic == magic_wrapper) {
+    if (magic == MAGIC_WRAPPER) {
         at = unwrap(at);
-        magic = at == 0 ? 0 : magic_fatbin;
+        magic = at == 0 ? 0 : SIM_FATBIN_MAGIC;
     }
     if (magic == MAGIC_ELF) {
         sim_elf_read(image, at, no_limit);
-    } else if (magic == magic_fatbin) {
+    } else if (magic == SIM_FATBIN_MAGIC) {
         read_fatbin(image, at);
     } else {
         return CUDA_ERROR_INVALID_IMAGE;
     }
     return CUDA_SUCCESS;
+}
+
+char *sim_image_file(const char *path, size_t *bytes)
+{
+    FILE *file = fopen(path, "re");
+    char *image = NULL;
+    long size;
+
+    if (file == NULL) {
+        return NULL;
+    }
+    if (fseek(file, 0, SEEK_END) == 0 && (size = ftell(file)) >= 0 && fseek(file, 0, SEEK_SET) == 0 &&
+        (image = calloc(1, (size_t)size + 4)) != NULL) {
+        *bytes = fread(image, 1, (size_t)size, file);
+    }
+    fclose(file);
+    return image;
 }

@@ -6,7 +6,6 @@
 #include "module.h"
 
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,6 +13,7 @@
 #include "device.h"
 #include "driver_gen.h"
 #include "kernels_plugin.h"
+#include "link.h"
 #include "memory.h"
 
 enum { UNKNOWN_VARIABLE_BYTES = 65536 };
@@ -116,24 +116,16 @@ static CUresult load(struct sim_module **out, const void *data)
 
 static CUresult load_file(struct sim_module **out, const char *path)
 {
-    CUresult result = CUDA_ERROR_FILE_NOT_FOUND;
-    char *image = NULL;
-    FILE *file;
-    long size;
+    CUresult result;
+    size_t bytes;
+    char *image;
 
     if (path == NULL) {
         return CUDA_ERROR_INVALID_VALUE;
     }
-    file = fopen(path, "re");
-    if (file == NULL) {
-        return result;
-    }
-    if (fseek(file, 0, SEEK_END) == 0 && (size = ftell(file)) >= 0 && fseek(file, 0, SEEK_SET) == 0 &&
-        (image = calloc(1, (size_t)size + 4)) != NULL && fread(image, 1, (size_t)size, file) == (size_t)size) {
-        result = load(out, image);
-    }
+    image = sim_image_file(path, &bytes);
+    result = image == NULL ? CUDA_ERROR_FILE_NOT_FOUND : load(out, image);
     free(image);
-    fclose(file);
     return result;
 }
 
@@ -286,6 +278,7 @@ CUresult sim_cuModuleLoadData(CUmodule *module, const void *image)
 CUresult sim_cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned count, CUjit_option *options,
                                 void **values)
 {
+    sim_jit_answer(count, options, values);
     return load((struct sim_module **)module, image);
 }
 
@@ -333,12 +326,14 @@ CUresult sim_cuModuleGetLoadingMode(CUmoduleLoadingMode *mode)
 CUresult sim_cuLibraryLoadData(CUlibrary *library, const void *image, CUjit_option *jit, void **jit_values,
                                unsigned jit_count, CUlibraryOption *options, void **values, unsigned count)
 {
+    sim_jit_answer(jit_count, jit, jit_values);
     return load((struct sim_module **)library, image);
 }
 
 CUresult sim_cuLibraryLoadFromFile(CUlibrary *library, const char *path, CUjit_option *jit, void **jit_values,
                                    unsigned jit_count, CUlibraryOption *options, void **values, unsigned count)
 {
+    sim_jit_answer(jit_count, jit, jit_values);
     return load_file((struct sim_module **)library, path);
 }
 

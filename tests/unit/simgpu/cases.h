@@ -56,6 +56,7 @@ void case_host_function(void);
 void case_data_order(void);
 void case_arguments(void);
 void case_geometry(void);
+void case_device(void);
 void case_memory(void);
 void case_peer(void);
 void case_errors(void);

@@ -137,6 +137,46 @@ static void check_compressed(const char *path)
     REQUIRE_RESULT(cuModuleLoadFatBinary(&module, &wrapper), CUDA_ERROR_INVALID_IMAGE);
 }
 
+/* Everything at once: what comes out has the names of all that went in. */
+static void check_linked(char **paths)
+{
+    static char own[] = ".version 8.0\n.visible .entry extra_1ms(.param .u16 a, .param .u64 b) { ret; }\n";
+    static const size_t params[][2] = {{0, 2}, {8, 8}};
+    struct image image = read_image(paths[1], false);
+    char log[16] = "not touched";
+    CUjit_option options[] = {CU_JIT_INFO_LOG_BUFFER, CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES};
+    void *values[] = {log, (void *)sizeof(log)}, *linked;
+    CUlinkState state;
+    CUmodule module;
+    unsigned count;
+    size_t bytes;
+
+    OK(cuLinkCreate_v2(2, options, values, &state));
+    REQUIRE(log[0] == '\0' && values[1] == NULL);
+    REQUIRE_RESULT(cuLinkComplete(state, &linked, &bytes), CUDA_ERROR_INVALID_VALUE); /* nothing to link */
+    OK(cuLinkAddFile_v2(state, CU_JIT_INPUT_CUBIN, paths[0], 0, NULL, NULL));
+    OK(cuLinkAddData_v2(state, CU_JIT_INPUT_FATBINARY, image.bytes, image.size, "second", 0, NULL, NULL));
+    OK(cuLinkAddData_v2(state, CU_JIT_INPUT_PTX, own, sizeof(own), NULL, 0, NULL, NULL));
+    OK(cuLinkComplete(state, &linked, &bytes));
+    REQUIRE(bytes > image.size);
+    OK(cuModuleLoadDataEx(&module, linked, 0, NULL, NULL));
+    OK(cuLinkDestroy(state));
+    REQUIRE_RESULT(cuLinkDestroy(state), CUDA_ERROR_INVALID_HANDLE);
+    OK(cuModuleGetFunctionCount(&count, module));
+    REQUIRE(count == 5);
+    check_params(module, "extra_1ms", 2, params);
+    OK(cuModuleUnload(module));
+
+    OK(cuLinkCreate_v2(0, NULL, NULL, &state));
+    REQUIRE_RESULT(cuLinkAddFile_v2(state, CU_JIT_INPUT_PTX, "not there", 0, NULL, NULL), CUDA_ERROR_FILE_NOT_FOUND);
+    own[1] = 'x';
+    REQUIRE_RESULT(cuLinkAddData_v2(state, CU_JIT_INPUT_PTX, own, sizeof(own), NULL, 0, NULL, NULL),
+                   CUDA_ERROR_INVALID_PTX);
+    REQUIRE_RESULT(cuLinkAddData_v2(state, CU_JIT_INPUT_FATBINARY, image.bytes, image.size - 1, NULL, 0, NULL, NULL),
+                   CUDA_ERROR_INVALID_IMAGE);
+    OK(cuLinkDestroy(state));
+}
+
 static void use(CUmodule module)
 {
     CUfunction functions[64] = {0};
@@ -199,6 +239,7 @@ int main(int argc, char **argv)
         }
     }
     check_compressed(argv[3]);
+    check_linked(argv + 1);
     check_damaged(argv[1]);
     check_damaged(argv[2]);
     return 0;
