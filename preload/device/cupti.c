@@ -31,7 +31,7 @@ enum phase {
     PHASE_REFUSED = 1, /* no device times; the capabilities say why */
     PHASE_RUNNING = 2,
     PHASE_DRAINED = 3, /* flushed for the last time: only the clock is still read */
-    PHASE_GONE = 4,    /* the flush hangs, or this is a forked child: hands off */
+    PHASE_GONE = 4,    /* the flush hangs, this is a forked child, or another client took over: hands off */
 };
 
 enum capability { CAP_KERNEL, CAP_MEMCPY, CAP_MEMSET, CAP_DRIVER_API, CAP_DEVICE, CAP_LOSS, CAP_COUNT };
@@ -349,6 +349,29 @@ static void take(struct st_device_rows *rows)
     note_seen(CAP_DEVICE, records[ST_CUPTI_DEVICE]);
 }
 
+/*
+ * A client that comes after us (PyTorch's profiler) sets a timestamp callback of its own and takes the buffers over: the
+ * library's clock is then another one, for all clients and for good. Its records would be nonsense to us, and flushing
+ * is its business.
+ */
+static bool is_taken_over(void)
+{
+    static const char why[] = "another client of CUPTI in the process set a clock of its own: no device times from then on";
+    static uint64_t last_ns, last_read_ns;
+    uint64_t now_ns = st_clock_ns(CLOCK_MONOTONIC), read_ns = read_clock();
+    bool is_taken = last_ns != 0 && read_ns != 0 && st_cupti_is_far(read_ns, last_read_ns + (now_ns - last_ns));
+
+    if (is_taken) {
+        for (int i = 0; i < CAP_COUNT; i++)
+            if (cupti.capabilities[i].state != ST_CAP_NOT_COLLECTED) set_capability(i, ST_CAP_DEGRADED, why);
+        atomic_store_explicit(&cupti.phase, PHASE_GONE, memory_order_release);
+    } else if (read_ns != 0) {
+        last_ns = now_ns;
+        last_read_ns = cupti.reader.clock_ns = read_ns;
+    }
+    return is_taken;
+}
+
 static void collect_waiting(struct st_device_rows *rows)
 {
     if (atomic_load_explicit(&cupti.phase, memory_order_acquire) == PHASE_RUNNING) take(rows);
@@ -356,7 +379,7 @@ static void collect_waiting(struct st_device_rows *rows)
 
 static void collect(struct st_device_rows *rows, bool is_final)
 {
-    if (atomic_load_explicit(&cupti.phase, memory_order_acquire) != PHASE_RUNNING) return;
+    if (atomic_load_explicit(&cupti.phase, memory_order_acquire) != PHASE_RUNNING || is_taken_over()) return;
     if (is_final) {
         flush_last();
     } else {

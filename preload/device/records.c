@@ -60,7 +60,8 @@ uint64_t st_cupti_count(const struct st_cupti_sizes *sizes, const uint8_t *buffe
 
 static bool has_times(struct st_cupti_reader *reader, uint64_t start, uint64_t end)
 {
-    if (start != 0 && end >= start) return true;
+    bool is_other_clock = reader->clock_ns != 0 && st_cupti_is_far(start, reader->clock_ns);
+    if (start != 0 && end >= start && !is_other_clock) return true;
     reader->invalid++;
     return false;
 }

@@ -25,6 +25,14 @@ struct st_cupti_sizes {
  */
 bool st_cupti_measure(st_cupti_next_record_fn next_record, struct st_cupti_sizes *ret_sizes);
 
+/* Times further from the library's clock than this are of another clock. */
+#define ST_CUPTI_CLOCK_REACH_NS UINT64_C(3600000000000)
+
+static inline bool st_cupti_is_far(uint64_t time_ns, uint64_t clock_ns)
+{
+    return (time_ns > clock_ns ? time_ns - clock_ns : clock_ns - time_ns) > ST_CUPTI_CLOCK_REACH_NS;
+}
+
 #define ST_CUPTI_CBIDS 2048
 enum { ST_CBID_IGNORED = -2, ST_CBID_UNKNOWN = -1 }; /* not asked for; asked for, but none of our calls */
 
@@ -35,7 +43,8 @@ struct st_cupti_reader {
     uint64_t known_devices; /* bit per device already told */
 
     uint64_t records[ST_CUPTI_KINDS]; /* turned into rows, by kind */
-    uint64_t invalid;                 /* times 0, or end before start */
+    uint64_t clock_ns;                /* the library's clock, read lately; 0 = not known */
+    uint64_t invalid;                 /* times 0, end before start, or of another clock */
     uint64_t unread;                  /* buffer ends that could not be walked */
     uint64_t no_memory;               /* rows that could not be kept */
 };

@@ -55,8 +55,8 @@ struct simgpu_tracer {
     void (*graph)(const struct simgpu_graph *graph);
 };
 
-/* NULL detaches. Called from any thread; libcuda keeps the pointer, not a copy. While no tracer is set libcuda
- * does no work for it. */
+/* Called from any thread; libcuda keeps the pointer, not a copy, beside those it has: a process may have a libcupti of
+ * each major version. While no tracer is set libcuda does no work for it. */
 void simgpu_tracer_set(const struct simgpu_tracer *tracer);
 /* Share of device time or records: libcuda parses SIMGPU_FAULTS once; libcupti asks here. -1 = not set. */
 long simgpu_fault(const char *name);

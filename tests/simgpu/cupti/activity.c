@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../cuda_major.h"
 #include "cupti.h"
 #include "records.h"
 
@@ -77,6 +78,9 @@ static void on_api(const char *name, uint32_t correlation, uint32_t thread, uint
 {
     if (sim_in_callback()) {
         sim_trap(name, "called from inside a buffer callback");
+    }
+    if (atomic_load_explicit(&enabled[SIM_KIND_EXTERNAL_CORRELATION], memory_order_relaxed)) {
+        sim_external_append(correlation);
     }
     uint32_t cbid = driver_cbid(name);
     if (!atomic_load_explicit(&driver_wanted[cbid], memory_order_relaxed)) {
@@ -317,7 +321,7 @@ static int refuse(const char *what, unsigned number)
 {
     static atomic_bool said[2048];
     if (!atomic_exchange(&said[number % 2048], true)) {
-        fprintf(stderr, "simgpu: %s %u: not implemented (in libcupti.so.13)\n", what, number);
+        fprintf(stderr, "simgpu: %s %u: not implemented (in libcupti.so.%d)\n", what, number, SIM_CUDA_MAJOR);
     }
     return SIM_CUPTI_NOT_SUPPORTED;
 }
@@ -331,7 +335,8 @@ static int enable(uint32_t kind, bool dump)
     if (result != SIM_CUPTI_SUCCESS) {
         return result;
     }
-    if (sim_record_times_offset(kind) == 0 && kind != SIM_KIND_DRIVER && kind != SIM_KIND_DEVICE) {
+    if (sim_record_times_offset(kind) == 0 && kind != SIM_KIND_DRIVER && kind != SIM_KIND_DEVICE &&
+        kind != SIM_KIND_EXTERNAL_CORRELATION) {
         return refuse("activity kind", kind);
     }
     if (kind == SIM_KIND_DRIVER) {

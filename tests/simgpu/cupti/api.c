@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../cuda_major.h"
 #include "cupti.h"
 #include "records.h"
 
@@ -60,7 +61,7 @@ int cuptiGetVersion(uint32_t *version)
     if (!version) {
         return SIM_CUPTI_INVALID_PARAMETER;
     }
-    *version = sim_layout->api_version;
+    *version = sim_faults()->layout->api_version;
     return SIM_CUPTI_SUCCESS;
 }
 
@@ -99,14 +100,14 @@ int cuptiGetCallbackName(int domain, uint32_t cbid, const char **name)
     return SIM_CUPTI_SUCCESS;
 }
 
-/* 13.0 supports Turing (7.5) and later. */
 int cuptiComputeCapabilitySupported(int major, int minor, int *support)
 {
     SIM_READER();
     if (!support) {
         return SIM_CUPTI_INVALID_PARAMETER;
     }
-    *support = major * 10 + minor >= 75;
+    int device = major * 10 + minor;
+    *support = device >= sim_faults()->layout->oldest_device && device <= sim_faults()->layout->newest_device;
     return SIM_CUPTI_SUCCESS;
 }
 

@@ -37,6 +37,7 @@ typedef uint64_t (*sim_timestamp_fn)(void);
 struct sim_faults {
     bool no_cupti, no_privilege, subscriber_taken, unordered, zero_timestamps, clock_step, hang_at_exit;
     long drop_percent; /* 0 = none */
+    const struct sim_layout *layout;
 };
 const struct sim_faults *sim_faults(void);
 /* Attaches to libcuda's tracer, once. 0, NOT_INITIALIZED (libcuda is not simgpu's) or UNKNOWN (no libcuda). */
@@ -45,9 +46,12 @@ int sim_attach(const struct simgpu_tracer *tracer);
 /* libcuda's number of a graph, an executable graph or a node; 0: no such thing. */
 uint64_t sim_graph_id(const void *handle);
 
+/* external.c: what the calling thread pushed goes with the driver call of this correlation id. */
+void sim_external_append(uint32_t correlation);
+
 /* clock.c */
 uint64_t sim_monotonic_ns(void);
-/* Device and API times: CLOCK_MONOTONIC to the clock of the records, a constant offset (see clock.c). */
+/* Device and API times: CLOCK_MONOTONIC to the clock of the records, a constant offset, or a rate (clock.c). */
 uint64_t sim_record_time(uint64_t monotonic_ns);
 void sim_clock_start(void);
 
@@ -60,7 +64,7 @@ void sim_buffers_start(void);
 bool sim_in_callback(void);
 _Noreturn void sim_trap(const char *what, const char *why);
 
-/* cbid.c: made from tests/data/cupti_cbid_*.txt. NULL / 0 for what is not known. */
+/* Made by cbids.py. NULL / 0 for what is not known. */
 extern const unsigned sim_driver_cbid_count, sim_runtime_cbid_count;
 extern const char *const sim_driver_cbid_names[], *const sim_runtime_cbid_names[];
 

@@ -7,6 +7,7 @@
 #include <pthread.h>
 
 #include "cupti.h"
+#include "records.h"
 
 typedef void (*tracer_set_fn)(const struct simgpu_tracer *);
 typedef long (*fault_fn)(const char *);
@@ -21,6 +22,7 @@ static const struct simgpu_tracer *wanted;
 
 static void load(void)
 {
+    faults.layout = sim_layout_of(-1);
     libcuda = dlopen("libcuda.so.1", RTLD_NOW);
     if (!libcuda) {
         return;
@@ -38,6 +40,7 @@ static void load(void)
     faults.zero_timestamps = fault("zero-timestamps") >= 0;
     faults.clock_step = fault("clock-step") >= 0;
     faults.hang_at_exit = fault("hang-at-exit") >= 0;
+    faults.layout = sim_layout_of(fault("cupti-layout"));
     long drop = fault("drop");
     faults.drop_percent = drop > 100 ? 100 : drop < 0 ? 0 : drop;
 }

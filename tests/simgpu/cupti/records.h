@@ -17,6 +17,7 @@ enum sim_kind {
     SIM_KIND_DEVICE = 8,
     SIM_KIND_CONCURRENT_KERNEL = 10,
     SIM_KIND_MEMCPY2 = 22, /* copies between two devices */
+    SIM_KIND_EXTERNAL_CORRELATION = 39,
     SIM_KIND_GRAPH_TRACE = 51, /* one for each launch of a graph, in place of its nodes' records */
     SIM_KIND_LIMIT = 56,
 };
@@ -43,6 +44,12 @@ struct sim_kernel_record { /* CUpti_ActivityKernel10 */
     uint64_t localMemoryTotal_v2;
     uint32_t maxPotentialClusterSize, maxActiveClusters;
     uint8_t isDeviceLaunched, padding3[7];
+};
+
+struct sim_external_record { /* CUpti_ActivityExternalCorrelation */
+    uint32_t kind, externalKind;
+    uint64_t externalId;
+    uint32_t correlationId, reserved;
 };
 
 struct sim_memcpy_record { /* CUpti_ActivityMemcpy6 */
@@ -109,14 +116,17 @@ struct sim_device_record { /* CUpti_ActivityDevice5; what the simulator does not
     uint32_t isNumaNode, numaId;
 };
 
-/* One libcupti's sizes; kinds that it does not know are 0. */
+/* What sets one version of the library apart. */
 struct sim_layout {
-    const char *name;
+    unsigned column; /* of the sizes in layout.c */
+    long cuda_version;
     uint32_t api_version;
-    uint16_t size[SIM_KIND_LIMIT];
+    int oldest_device, newest_device; /* compute capability: 10 * major + minor */
+    int bad_kind;                     /* result for a record of unknown kind */
 };
 
-extern const struct sim_layout *const sim_layout;
+/* That of a CUDA version (12040: 12.4); -1, or one that is not known: what this library is built as. */
+const struct sim_layout *sim_layout_of(long cuda_version);
 
 /* Bytes of a record of that kind in the layout in use, 0 for an unknown kind. */
 size_t sim_record_size(uint32_t kind);

@@ -21,6 +21,7 @@
 #include "kernels_plugin.h"
 #include "memory.h"
 #include "model.h"
+#include "tracers.h"
 #include "truth.h"
 
 enum process_state { FRESH, READY, REFUSED, FORKED };
@@ -28,7 +29,6 @@ enum process_state { FRESH, READY, REFUSED, FORKED };
 static _Atomic enum process_state state = FRESH;
 static pthread_mutex_t init_lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic uint32_t last_correlation;
-static _Atomic(const struct simgpu_tracer *) tracer;
 static _Thread_local struct sim_thread self_thread;
 
 struct sim_thread *sim_self(void)
@@ -95,15 +95,10 @@ CUresult sim_not_supported(const char *name, int *said)
     return CUDA_ERROR_NOT_SUPPORTED;
 }
 
-const struct simgpu_tracer *sim_tracer(void)
-{
-    return atomic_load_explicit(&tracer, memory_order_acquire);
-}
-
 void simgpu_tracer_set(const struct simgpu_tracer *observer)
 {
-    atomic_store_explicit(&tracer, observer, memory_order_release);
-    if (observer != NULL && atomic_load(&state) == READY) {
+    sim_tracers_add(observer);
+    if (atomic_load(&state) == READY) {
         sim_tracer_devices(observer);
     }
 }
@@ -136,7 +131,7 @@ static void after_fork_child(void)
     if (atomic_load(&state) != FRESH) {
         atomic_store(&state, FORKED);
     }
-    atomic_store(&tracer, NULL);
+    sim_tracers_fork_child();
 }
 
 __attribute__((constructor)) static void loaded(void)

@@ -39,8 +39,6 @@ CUresult sim_call_end(struct sim_call *call, CUresult result);
 /* The body of a name that is exported only: says so on stderr once, returns CUDA_ERROR_NOT_SUPPORTED. */
 CUresult sim_not_supported(const char *name, int *said);
 
-/* The attached observer (libcupti) or NULL. */
-const struct simgpu_tracer *sim_tracer(void);
 /* Tells an observer that attached late, or before cuInit, which devices there are. */
 void sim_tracer_devices(const struct simgpu_tracer *tracer);
 

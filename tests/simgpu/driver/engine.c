@@ -14,6 +14,7 @@
 #include "host.h"
 #include "model.h"
 #include "timeline.h"
+#include "tracers.h"
 #include "truth.h"
 
 enum { COPY_H2D = 1, COPY_D2H = 2, COPY_P2P = 10 };

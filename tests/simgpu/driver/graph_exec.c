@@ -11,6 +11,7 @@
 #include "driver_gen.h"
 #include "graph.h"
 #include "plan.h"
+#include "tracers.h"
 
 enum { NO_STEP = UINT32_MAX, FLAGS_MASK = 15 };
 
@@ -231,7 +232,7 @@ static CUresult instantiate(CUgraphExec *out, CUgraph handle, unsigned long long
     result = exec != NULL && exec->graph != NULL ? lay_out(exec, exec->graph, NO_STEP) : CUDA_ERROR_OUT_OF_MEMORY;
     if (result == CUDA_SUCCESS) {
         exec->flags = flags;
-        exec->as_whole = tracer != NULL && tracer->graph_as_whole != NULL && tracer->graph_as_whole();
+        exec->as_whole = tracer != NULL && tracer->graph_as_whole != NULL ? tracer->graph_as_whole() : 0;
     } else if (exec != NULL) {
         if (error_node != NULL) {
             *error_node = exec->error_node;

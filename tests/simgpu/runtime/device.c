@@ -54,9 +54,12 @@ static const struct prop_field prop_fields[] = {
     INT(timelineSemaphoreInteropSupported, 114), INT(memoryPoolsSupported, 115), INT(gpuDirectRDMASupported, 116),
     INT(gpuDirectRDMAFlushWritesOptions, 117), INT(gpuDirectRDMAWritesOrdering, 118),
     INT(memoryPoolSupportedHandleTypes, 119), INT(clusterLaunch, 120), INT(deferredMappingCudaArraySupported, 121),
-    INT(ipcEventSupported, 125), INT(unifiedFunctionPointers, 129), INT(deviceNumaConfig, 130),
-    INT(deviceNumaId, 131), INT(mpsEnabled, 133), INT(hostNumaId, 134), INT(gpuPciDeviceID, 139),
-    INT(gpuPciSubsystemID, 140), INT(hostNumaMultinodeIpcSupported, 143),
+    INT(ipcEventSupported, 125), INT(unifiedFunctionPointers, 129),
+    SIM_IN_12(INT(clockRate, 13), INT(deviceOverlap, 15), INT(kernelExecTimeoutEnabled, 17), INT(computeMode, 20),)
+    SIM_IN_12(INT(memoryClockRate, 36), INT(maxTexture1DLinear, 69), INT(singleToDoublePrecisionPerfRatio, 87),)
+    SIM_IN_12(INT(cooperativeMultiDeviceLaunch, 96),)
+    SIM_IN_13(INT(deviceNumaConfig, 130), INT(deviceNumaId, 131), INT(mpsEnabled, 133), INT(hostNumaId, 134),)
+    SIM_IN_13(INT(gpuPciDeviceID, 139), INT(gpuPciSubsystemID, 140), INT(hostNumaMultinodeIpcSupported, 143),)
 };
 /* clang-format on */
 
@@ -76,12 +79,9 @@ static int check_device(const struct sim_driver *drv, int device)
     return drv->cuDeviceGet(&handle, device) == SIM_SUCCESS ? SIM_SUCCESS : SIM_INVALID_DEVICE;
 }
 
-SIM_API(SIM_DRIVER, cudaGetDeviceProperties, (prop, device), struct sim_device_prop *prop, int device)
+static int get_properties(const struct sim_driver *drv, struct sim_device_prop *prop, int device)
 {
-    if (!prop) {
-        return SIM_INVALID_VALUE;
-    }
-    int result = check_device(drv, device);
+    int result = prop ? check_device(drv, device) : SIM_INVALID_VALUE;
     if (result != SIM_SUCCESS) {
         return result;
     }
@@ -101,6 +101,24 @@ SIM_API(SIM_DRIVER, cudaGetDeviceProperties, (prop, device), struct sim_device_p
     }
     return SIM_SUCCESS;
 }
+
+SIM_API(SIM_DRIVER, SIM_NEWER(cudaGetDeviceProperties, _v2), (prop, device), struct sim_device_prop *prop, int device)
+{
+    return get_properties(drv, prop, device);
+}
+
+#if SIM_CUDA_MAJOR == 12
+/* The structure of CUDA 11, which 12 added to at the end. */
+SIM_API(SIM_DRIVER, cudaGetDeviceProperties, (prop, device), void *prop, int device)
+{
+    struct sim_device_prop now;
+    int result = prop ? get_properties(drv, &now, device) : SIM_INVALID_VALUE;
+    if (result == SIM_SUCCESS) {
+        memcpy(prop, &now, offsetof(struct sim_device_prop, hostRegisterSupported));
+    }
+    return result;
+}
+#endif
 
 SIM_API(SIM_DRIVER, cudaDeviceGetAttribute, (value, attribute, device), int *value, int attribute, int device)
 {
@@ -197,5 +215,5 @@ SIM_API_SZ(SIM_DRIVER, cudaGetDriverEntryPointByVersion, _ptsz, (symbol, functio
 SIM_API_SZ(SIM_DRIVER, cudaGetDriverEntryPoint, _ptsz, (symbol, function, flags, status), const char *symbol,
            void **function, unsigned long long flags, int *status)
 {
-    return entry_point(symbol, function, 13000, flags, status, drv == &sim_driver_table[1]);
+    return entry_point(symbol, function, SIM_CUDA_VERSION, flags, status, drv == &sim_driver_table[1]);
 }

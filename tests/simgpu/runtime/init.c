@@ -11,7 +11,6 @@
 
 #include "runtime.h"
 
-#define RUNTIME_VERSION 13000
 #define DEVICES_MAX 64
 #define PER_THREAD_FLAG 2ULL
 #define PER_THREAD_SINCE 7000
@@ -89,7 +88,7 @@ static void load_driver(void)
     if (sim_driver_table[0].cuDriverGetVersion(&driver_version) != SIM_SUCCESS) {
         driver_version = 0;
     }
-    if (driver_version < RUNTIME_VERSION) {
+    if (driver_version < SIM_CUDA_VERSION) {
         load_error = SIM_INSUFFICIENT_DRIVER;
     }
 }
@@ -185,7 +184,7 @@ int cudaRuntimeGetVersion(int *version)
     if (!version) {
         return sim_rt_leave(SIM_INVALID_VALUE);
     }
-    *version = RUNTIME_VERSION;
+    *version = SIM_CUDA_VERSION;
     return SIM_SUCCESS;
 }
 
@@ -252,3 +251,11 @@ int cudaDeviceReset(void)
     self.bound = false;
     return sim_rt_leave(result);
 }
+
+#if SIM_CUDA_MAJOR == 12
+int cudaThreadExit(void);
+int cudaThreadExit(void)
+{
+    return cudaDeviceReset();
+}
+#endif

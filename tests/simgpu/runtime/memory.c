@@ -167,8 +167,9 @@ SIM_API(SIM_CONTEXT, cudaEventCreate, (event), void **event)
 }
 
 /* Seven arguments: one too many for forward.def. */
-SIM_API_SZ(SIM_CONTEXT, cudaStreamGetCaptureInfo, _ptsz, (stream, status, id, graph, dependencies, edges, count),
-           void *stream, int *status, uint64_t *id, void **graph, void **dependencies, void **edges, size_t *count)
+SIM_API_SZ(SIM_CONTEXT, SIM_NEWER(cudaStreamGetCaptureInfo, _v3), _ptsz,
+           (stream, status, id, graph, dependencies, edges, count), void *stream, int *status, uint64_t *id,
+           void **graph, void **dependencies, void **edges, size_t *count)
 {
     return drv->cuStreamGetCaptureInfo(stream, status, id, graph, dependencies, edges, count);
 }

@@ -66,9 +66,12 @@ int sim_memcpy3d_of(const struct sim_memcpy3d_parms *parms, CUDA_MEMCPY3D *copy)
 /*
  * SIM_API(level, cudaName, (argument names), parameters) { body }: an exported function. The body sees the
  * parameters and `drv`, and returns a cudaError_t. SIM_API_SZ also exports cudaName + suffix (_ptsz, _ptds),
- * the variant that nvcc --default-stream per-thread calls, with the same body on the other table.
+ * the variant that nvcc --default-stream per-thread calls, with the same body on the other table. The name may be
+ * a SIM_NEWER(…).
  */
-#define SIM_API(level, name, args, ...)                                                                                \
+#define SIM_API(...) SIM_API_NAMED(__VA_ARGS__)
+#define SIM_API_SZ(...) SIM_API_SZ_NAMED(__VA_ARGS__)
+#define SIM_API_NAMED(level, name, args, ...)                                                                          \
     int name(__VA_ARGS__);                                                                                             \
     static int name##_body(const struct sim_driver *drv, __VA_ARGS__);                                                 \
     int name(__VA_ARGS__)                                                                                              \
@@ -77,7 +80,7 @@ int sim_memcpy3d_of(const struct sim_memcpy3d_parms *parms, CUDA_MEMCPY3D *copy)
     }                                                                                                                  \
     static int name##_body(const struct sim_driver *drv, __VA_ARGS__)
 
-#define SIM_API_SZ(level, name, suffix, args, ...)                                                                     \
+#define SIM_API_SZ_NAMED(level, name, suffix, args, ...)                                                               \
     int name(__VA_ARGS__);                                                                                             \
     int name##suffix(__VA_ARGS__);                                                                                     \
     static int name##_body(const struct sim_driver *drv, __VA_ARGS__);                                                 \

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The public structures of the CUDA 13.0 runtime API that this libcudart fills or reads, declared here so
- * that no toolkit is needed to build it. tests/unit/simrt/check_headers.c compares every layout with the
- * toolkit's headers where there is one.
+ * The public structures of the runtime API that this libcudart fills or reads, declared here so that no toolkit
+ * is needed to build it. tests/unit/simrt/check_headers.c compares every layout with real headers where there are
+ * some.
  */
 #ifndef SIMGPU_RUNTIME_TYPES_H
 #define SIMGPU_RUNTIME_TYPES_H
 
 #include <stddef.h>
 #include <stdint.h>
+
+#include "../cuda_major.h"
 
 /* Error codes: runtime and driver agree in number wherever both have one. */
 enum {
@@ -39,7 +41,7 @@ struct sim_uuid {
     char bytes[16];
 };
 
-/* cudaDeviceProp of CUDA 13.0; field names as in the public header. */
+/* cudaDeviceProp; field names as in the public header. */
 struct sim_device_prop {
     char name[256];
     struct sim_uuid uuid;
@@ -49,22 +51,33 @@ struct sim_device_prop {
     int regsPerBlock, warpSize;
     size_t memPitch;
     int maxThreadsPerBlock, maxThreadsDim[3], maxGridSize[3];
+    SIM_IN_12(int clockRate;)
     size_t totalConstMem;
     int major, minor;
     size_t textureAlignment, texturePitchAlignment;
-    int multiProcessorCount, integrated, canMapHostMemory;
-    int maxTexture1D, maxTexture1DMipmap, maxTexture2D[2], maxTexture2DMipmap[2], maxTexture2DLinear[3];
+    SIM_IN_12(int deviceOverlap;)
+    int multiProcessorCount;
+    SIM_IN_12(int kernelExecTimeoutEnabled;)
+    int integrated, canMapHostMemory;
+    SIM_IN_12(int computeMode;)
+    int maxTexture1D, maxTexture1DMipmap;
+    SIM_IN_12(int maxTexture1DLinear;)
+    int maxTexture2D[2], maxTexture2DMipmap[2], maxTexture2DLinear[3];
     int maxTexture2DGather[2], maxTexture3D[3], maxTexture3DAlt[3], maxTextureCubemap, maxTexture1DLayered[2];
     int maxTexture2DLayered[3], maxTextureCubemapLayered[2], maxSurface1D, maxSurface2D[2], maxSurface3D[3];
     int maxSurface1DLayered[2], maxSurface2DLayered[3], maxSurfaceCubemap, maxSurfaceCubemapLayered[2];
     size_t surfaceAlignment;
     int concurrentKernels, ECCEnabled, pciBusID, pciDeviceID, pciDomainID, tccDriver, asyncEngineCount;
-    int unifiedAddressing, memoryBusWidth, l2CacheSize, persistingL2CacheMaxSize, maxThreadsPerMultiProcessor;
+    int unifiedAddressing;
+    SIM_IN_12(int memoryClockRate;)
+    int memoryBusWidth, l2CacheSize, persistingL2CacheMaxSize, maxThreadsPerMultiProcessor;
     int streamPrioritiesSupported, globalL1CacheSupported, localL1CacheSupported;
     size_t sharedMemPerMultiprocessor;
     int regsPerMultiprocessor, managedMemory, isMultiGpuBoard, multiGpuBoardGroupID, hostNativeAtomicSupported;
+    SIM_IN_12(int singleToDoublePrecisionPerfRatio;)
     int pageableMemoryAccess, concurrentManagedAccess, computePreemptionSupported;
     int canUseHostPointerForRegisteredMem, cooperativeLaunch;
+    SIM_IN_12(int cooperativeMultiDeviceLaunch;)
     size_t sharedMemPerBlockOptin;
     int pageableMemoryAccessUsesHostPageTables, directManagedMemAccessFromHost, maxBlocksPerMultiProcessor;
     int accessPolicyMaxWindowSize;
@@ -75,16 +88,17 @@ struct sim_device_prop {
     int gpuDirectRDMAWritesOrdering;
     unsigned memoryPoolSupportedHandleTypes;
     int deferredMappingCudaArraySupported, ipcEventSupported, clusterLaunch, unifiedFunctionPointers;
-    int deviceNumaConfig, deviceNumaId, mpsEnabled, hostNumaId;
-    unsigned gpuPciDeviceID, gpuPciSubsystemID;
-    int hostNumaMultinodeIpcSupported, reserved[56];
+    SIM_IN_13(int deviceNumaConfig, deviceNumaId, mpsEnabled, hostNumaId;)
+    SIM_IN_13(unsigned gpuPciDeviceID, gpuPciSubsystemID;)
+    SIM_IN_13(int hostNumaMultinodeIpcSupported;)
+    int reserved[SIM_IN_12(63) SIM_IN_13(56)];
 };
 
 struct sim_pointer_attributes {
     int type; /* 0 unregistered, 1 host, 2 device, 3 managed */
     int device;
     void *devicePointer, *hostPointer;
-    long reserved[8];
+    SIM_IN_13(long reserved[8];)
 };
 
 struct sim_func_attributes {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Our own declarations against the toolkit's headers: every structure's size and the place of every field, every
- * error code. Nearly all of it happens at compile time; only built where a toolkit is.
+ * Our own declarations against real headers (of CUDA 13, or 12 with SIM_CUDA_MAJOR): every structure's size and the
+ * place of every field, every error code, every callback id. Nearly all of it happens at compile time.
  */
 #include <cuda.h>
 #include <cuda_runtime_api.h>
@@ -44,10 +44,12 @@ EACH8(SAME, canUseHostPointerForRegisteredMem, cooperativeLaunch, sharedMemPerBl
 EACH8(SAME, hostRegisterSupported, sparseCudaArraySupported, hostRegisterReadOnlySupported,
       timelineSemaphoreInteropSupported, memoryPoolsSupported, gpuDirectRDMASupported, gpuDirectRDMAFlushWritesOptions,
       gpuDirectRDMAWritesOrdering)
-EACH8(SAME, memoryPoolSupportedHandleTypes, deferredMappingCudaArraySupported, ipcEventSupported, clusterLaunch,
-      unifiedFunctionPointers, deviceNumaConfig, deviceNumaId, mpsEnabled)
-EACH4(SAME, hostNumaId, gpuPciDeviceID, gpuPciSubsystemID, hostNumaMultinodeIpcSupported)
-SAME(reserved)
+EACH4(SAME, memoryPoolSupportedHandleTypes, deferredMappingCudaArraySupported, ipcEventSupported, clusterLaunch)
+EACH2(SAME, unifiedFunctionPointers, reserved)
+SIM_IN_12(EACH8(SAME, clockRate, deviceOverlap, kernelExecTimeoutEnabled, computeMode, maxTexture1DLinear,
+                memoryClockRate, singleToDoublePrecisionPerfRatio, cooperativeMultiDeviceLaunch))
+SIM_IN_13(EACH8(SAME, deviceNumaConfig, deviceNumaId, mpsEnabled, hostNumaId, gpuPciDeviceID, gpuPciSubsystemID,
+                hostNumaMultinodeIpcSupported, reserved))
 #undef OURS
 #undef THEIRS
 
@@ -92,9 +94,9 @@ EACH8(SAME, srcArray, srcPos, srcPtr, dstArray, dstPos, dstPtr, extent, kind)
 #undef OURS
 #undef THEIRS
 
-#define OURS struct sim_kernel_record
-#define THEIRS CUpti_ActivityKernel10
-SIZE(OURS, THEIRS)
+#define OURS struct sim_kernel_record /* of 12 only what comes before the end of Kernel9 */
+#define THEIRS SIM_IN_12(CUpti_ActivityKernel9) SIM_IN_13(CUpti_ActivityKernel10)
+SIM_IN_13(SIZE(OURS, THEIRS))
 EACH8(SAME, kind, cacheConfig, sharedMemoryConfig, registersPerThread, partitionedGlobalCacheRequested,
       partitionedGlobalCacheExecuted, start, end)
 EACH8(SAME, completed, deviceId, contextId, streamId, gridX, gridY, gridZ, blockX)
@@ -104,7 +106,8 @@ EACH8(SAME, name, reserved0, queued, submitted, launchType, isSharedMemoryCarveo
       sharedMemoryCarveoutRequested, sharedMemoryExecuted)
 EACH8(SAME, graphNodeId, shmemLimitConfig, graphId, pAccessPolicyWindow, channelID, channelType, clusterX, clusterY)
 EACH4(SAME, clusterZ, clusterSchedulingPolicy, localMemoryTotal_v2, maxPotentialClusterSize)
-EACH2(SAME, maxActiveClusters, isDeviceLaunched)
+SAME(maxActiveClusters)
+SIM_IN_13(SAME(isDeviceLaunched))
 #undef OURS
 #undef THEIRS
 
@@ -113,7 +116,9 @@ EACH2(SAME, maxActiveClusters, isDeviceLaunched)
 SIZE(OURS, THEIRS)
 EACH8(SAME, kind, copyKind, srcKind, dstKind, flags, bytes, start, end)
 EACH8(SAME, deviceId, contextId, streamId, correlationId, runtimeCorrelationId, reserved0, graphNodeId, graphId)
-EACH4(SAME, channelID, channelType, isDeviceLaunched, copyCount)
+EACH2(SAME, channelID, channelType)
+SAME(copyCount)
+SIM_IN_13(SAME(isDeviceLaunched))
 #undef OURS
 #undef THEIRS
 
@@ -130,7 +135,9 @@ EACH4(SAME, graphNodeId, graphId, channelID, channelType)
 #define THEIRS CUpti_ActivityMemset4
 SIZE(OURS, THEIRS)
 EACH8(SAME, kind, value, bytes, start, end, deviceId, contextId, streamId)
-EACH8(SAME, correlationId, flags, memoryKind, graphNodeId, graphId, channelID, channelType, isDeviceLaunched)
+EACH4(SAME, correlationId, flags, memoryKind, graphNodeId)
+EACH4(SAME, graphId, channelID, channelType, reserved0)
+SIM_IN_13(SAME(isDeviceLaunched))
 #undef OURS
 #undef THEIRS
 
@@ -175,12 +182,13 @@ EACH4(KIND, MEMSET, DRIVER, DEVICE, CONCURRENT_KERNEL)
 #include "tests/simgpu/cupti/results.def"
 #undef RESULT
 
-#define ID(number, name) _Static_assert(CUPTI_DRIVER_TRACE_CBID_##name == number, #name);
-#include "cbid_driver.inc"
-#undef ID
-#define ID(number, name) _Static_assert(CUPTI_RUNTIME_TRACE_CBID_##name == number, #name);
-#include "cbid_runtime.inc"
-#undef ID
+#define DRIVER_ID(number, name) _Static_assert(CUPTI_DRIVER_TRACE_CBID_##name == number, #name);
+#define RUNTIME_ID(number, name) _Static_assert(CUPTI_RUNTIME_TRACE_CBID_##name == number, #name);
+#if SIM_CUDA_MAJOR == 12
+#include "cupti12_cbids.inc"
+#else
+#include "cupti13_cbids.inc"
+#endif
 
 int main(void)
 {
@@ -189,9 +197,9 @@ int main(void)
     struct sim_device_prop ours;
     memset(&theirs, 0, sizeof(theirs));
     theirs.sharedMemPerBlockOptin = 166912;
-    theirs.hostNumaId = -1;
+    theirs.unifiedFunctionPointers = -1;
     memcpy(&ours, &theirs, sizeof(ours));
     CHECK_EQ(ours.sharedMemPerBlockOptin, 166912);
-    CHECK_EQ(ours.hostNumaId, -1);
+    CHECK_EQ(ours.unifiedFunctionPointers, -1);
     return 0;
 }

@@ -5,6 +5,10 @@
 
 #include "tests/simgpu/runtime/types.h"
 
+#if SIM_CUDA_MAJOR == 12 /* as the headers of 12 do */
+#define cudaGetDeviceProperties cudaGetDeviceProperties_v2
+#endif
+
 /* A kernel's host address: what nvcc makes for each __global__ function. */
 #define HOST_STUB(name)                                                                                                \
     static void name##_stub(void)                                                                                      \

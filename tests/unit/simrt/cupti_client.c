@@ -237,7 +237,7 @@ static void status(void)
     };
     static const char *const names[] = {"version", "subscribe", "again", "unsubscribe", "register", "enable",
                                         "runtime", "bad_kind",  "next",  "timestamp",   "stub"};
-    printf("{\"number\":%u", version);
+    printf("{\"major\":%d,\"number\":%u", SIM_CUDA_MAJOR, version);
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         printf(",\"%s\":%d", names[i], results[i]);
     }

@@ -17,8 +17,8 @@
 
 int cudaStreamBeginCapture(void *stream, int mode);
 int cudaStreamEndCapture(void *stream, void **graph);
-int cudaStreamGetCaptureInfo(void *stream, int *status, unsigned long long *id, void **graph, void ***nodes,
-                             const CUgraphEdgeData **edges, size_t *count);
+int SIM_NEWER(cudaStreamGetCaptureInfo, _v3)(void *stream, int *status, unsigned long long *id, void **graph,
+                                             void ***nodes, const CUgraphEdgeData **edges, size_t *count);
 int cudaThreadExchangeStreamCaptureMode(int *mode);
 int cudaGraphCreate(void **graph, unsigned flags);
 int cudaGraphDestroy(void *graph);
@@ -152,7 +152,7 @@ static void *captured(void *stream, void *other)
     CHECK_EQ(cudaMemcpyAsync(y + N, x, sizeof(host), SIM_DEVICE_TO_DEVICE, other), 0);
     CHECK_EQ(cudaEventRecord(join, other), 0);
     CHECK_EQ(cudaStreamWaitEvent(stream, join, 0), 0);
-    CHECK_EQ(cudaStreamGetCaptureInfo(stream, &status, &id, &inside, NULL, NULL, &count), 0);
+    CHECK_EQ(SIM_NEWER(cudaStreamGetCaptureInfo, _v3)(stream, &status, &id, &inside, NULL, NULL, &count), 0);
     CHECK(status == 1 && id > 0 && count == 2);
     CHECK_EQ(cudaMemcpyAsync(host, y, sizeof(host), SIM_DEVICE_TO_HOST, stream), 0);
     CHECK_EQ(cudaStreamIsCapturing(other, &status), 0);
