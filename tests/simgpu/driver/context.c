@@ -203,7 +203,12 @@ CUresult sim_cuCtxCreate_v3(CUcontext *out, CUexecAffinityParam *affinity, int c
 
 CUresult sim_cuCtxCreate_v4(CUcontext *out, CUctxCreateParams *params, unsigned flags, CUdevice device)
 {
-    return params != NULL ? CUDA_ERROR_NOT_SUPPORTED : sim_cuCtxCreate_v2(out, flags, device);
+    if (params != NULL && params->cigParams != NULL) {
+        return CUDA_ERROR_NOT_SUPPORTED;
+    }
+    return params == NULL ? sim_cuCtxCreate_v2(out, flags, device)
+                          : sim_cuCtxCreate_v3(out, params->execAffinityParams, params->numExecAffinityParams, flags,
+                                               device);
 }
 
 CUresult sim_cuCtxDestroy_v2(CUcontext handle)

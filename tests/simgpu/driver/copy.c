@@ -68,7 +68,7 @@ static bool locate(struct side *side, const struct request *request, bool must_b
     if (sim_memory_find(side->address, bytes, &range)) {
         side->memory = range.kind;
         side->device = range.device;
-        return true;
+        return range.mapping == NULL || (side == &request->dst ? range.writers : range.readers) != 0;
     }
     side->memory = SIM_MEMORY_PAGEABLE;
     /* An allocation that the copy runs out of is not pageable memory but a mistake. */
@@ -154,7 +154,8 @@ static struct sim_op *create_op(struct sim_stream *stream, const struct request 
         op->record.peer_device = request->dst.device;
     }
     op->duration_ns = kind == COPY_H2H ? 0 : sim_model_copy_ns(kind, deciding_memory(request), bytes);
-    op->effect = sim_effect_copy;
+    op->effect = kind == COPY_D2H && sim_model.zero_small_d2h && bytes <= SIM_ZEROED_BYTES ? sim_effect_zero
+                                                                                           : sim_effect_copy;
     op->host_sees_effect = request->dst.memory != SIM_MEMORY_DEVICE;
     op->u.copy = geometry(request);
     return op;

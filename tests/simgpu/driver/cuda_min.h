@@ -55,6 +55,7 @@ typedef struct CUmod_st *CUmodule;
 typedef struct CUfunc_st *CUfunction;
 typedef struct CUlib_st *CUlibrary;
 typedef struct CUkern_st *CUkernel;
+typedef struct CUlinkState_st *CUlinkState;
 typedef struct CUstream_st *CUstream;
 typedef struct CUevent_st *CUevent;
 typedef struct CUarray_st *CUarray;
@@ -63,18 +64,49 @@ typedef struct CUgraphNode_st *CUgraphNode;
 typedef struct CUgraphExec_st *CUgraphExec;
 typedef struct CUmemPoolHandle_st *CUmemoryPool;
 typedef struct { char bytes[16]; } CUuuid;
+typedef unsigned long long CUmemGenericAllocationHandle;
 
 /* Enumerations of which no value matters here. */
-typedef unsigned CUjit_option, CUlibraryOption, CUfunc_cache, CUsharedconfig, CUexecAffinityType, CUmem_advise,
-    CUmemPool_attribute, CUmemAllocationType, CUstreamCaptureMode, CUmoduleLoadingMode, CUfunctionLoadingState,
+typedef unsigned CUjit_option, CUjitInputType, CUlibraryOption, CUfunc_cache, CUsharedconfig, CUexecAffinityType,
+    CUmem_advise, CUmemPool_attribute, CUmemAllocationType, CUmemAllocationHandleType,
+    CUmemAllocationGranularity_flags, CUstreamCaptureMode, CUmoduleLoadingMode, CUfunctionLoadingState,
     CUdevice_P2PAttribute, CUmemAccess_flags, CUlimit, CUdriverProcAddressQueryResult, CUstreamCaptureStatus,
     CUgraphNodeType, CUgraphExecUpdateResult, CUgraphInstantiateResult;
 typedef struct CUexecAffinityParam_st CUexecAffinityParam;
-typedef struct CUctxCreateParams_st CUctxCreateParams;
-typedef struct CUmemAccessDesc_st CUmemAccessDesc;
-typedef struct CUmemPoolProps_st CUmemPoolProps;
+typedef struct CUctxCreateParams_st {
+    CUexecAffinityParam *execAffinityParams;
+    int numExecAffinityParams;
+    struct CUctxCigParam_st *cigParams;
+} CUctxCreateParams;
 typedef struct CUlaunchAttribute_st CUlaunchAttribute;
 typedef struct { unsigned type; int id; } CUmemLocation;
+
+typedef struct CUmemAccessDesc_st {
+    CUmemLocation location;
+    CUmemAccess_flags flags;
+} CUmemAccessDesc;
+
+typedef struct CUmemAllocationProp_st {
+    CUmemAllocationType type;
+    CUmemAllocationHandleType requestedHandleTypes;
+    CUmemLocation location;
+    void *win32HandleMetaData;
+    struct {
+        unsigned char compressionType, gpuDirectRDMACapable;
+        unsigned short usage;
+        unsigned char reserved[4];
+    } allocFlags;
+} CUmemAllocationProp;
+
+typedef struct CUmemPoolProps_st {
+    CUmemAllocationType allocType;
+    CUmemAllocationHandleType handleTypes;
+    CUmemLocation location;
+    void *win32SecurityAttributes;
+    size_t maxSize;
+    unsigned short usage;
+    unsigned char reserved[54];
+} CUmemPoolProps;
 
 typedef void (*CUhostFn)(void *user_data);
 typedef void (*CUstreamCallback)(CUstream stream, CUresult status, void *user_data);
@@ -103,7 +135,24 @@ enum {
     CU_POINTER_ATTRIBUTE_RANGE_START_ADDR = 11,
     CU_POINTER_ATTRIBUTE_RANGE_SIZE = 12,
     CU_POINTER_ATTRIBUTE_MAPPED = 13,
+    CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES = 14,
+    CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE = 15,
+    CU_POINTER_ATTRIBUTE_ACCESS_FLAGS = 16,
     CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE = 17,
+    CU_POINTER_ATTRIBUTE_MAPPING_SIZE = 18,
+    CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR = 19,
+    CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID = 20,
+    CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE = 21,
+
+    CU_MEM_ALLOCATION_TYPE_PINNED = 1,
+    CU_MEM_LOCATION_TYPE_DEVICE = 1,
+    CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR = 1,
+    CU_MEM_ACCESS_FLAGS_PROT_READWRITE = 3,
+    CU_MEMPOOL_ATTR_RELEASE_THRESHOLD = 4,
+    CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT = 5,
+    CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH = 6,
+    CU_MEMPOOL_ATTR_USED_MEM_CURRENT = 7,
+    CU_MEMPOOL_ATTR_USED_MEM_HIGH = 8,
 
     CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK = 0,
     CU_FUNC_ATTRIBUTE_NUM_REGS = 4,
@@ -127,6 +176,15 @@ enum {
     CU_LAUNCH_PARAM_BUFFER_POINTER_AS_INT = 1,
     CU_LAUNCH_PARAM_BUFFER_SIZE_AS_INT = 2,
     CU_MODULE_LAZY_LOADING = 2,
+    CU_JIT_INFO_LOG_BUFFER = 3,
+    CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES = 4,
+    CU_JIT_ERROR_LOG_BUFFER = 5,
+    CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES = 6,
+    CU_JIT_INPUT_CUBIN = 0,
+    CU_JIT_INPUT_PTX = 1,
+    CU_JIT_INPUT_FATBINARY = 2,
+    CU_JIT_INPUT_OBJECT = 3,
+    CU_JIT_INPUT_LIBRARY = 4,
 
     CU_STREAM_CAPTURE_MODE_GLOBAL = 0,
     CU_STREAM_CAPTURE_MODE_THREAD_LOCAL = 1,

@@ -14,8 +14,6 @@
 #include "model.h"
 #include "pool.h"
 
-static const char device_name[] = "SimGPU";
-
 /* By number; what is not listed is 0, which the API uses for "no" and "none". */
 static const int attributes[CU_DEVICE_ATTRIBUTE_MAX] = {
     [1] = SIM_THREADS_PER_BLOCK, /* threads in a block; block and grid dimensions follow */
@@ -26,31 +24,28 @@ static const int attributes[CU_DEVICE_ATTRIBUTE_MAX] = {
     [11] = 2147483647, [12] = 65536, /* pitch; registers of a block */
     [13] = 1410000, [14] = 512, [15] = 1, /* clock in kHz; texture alignment; copies overlap */
     [16] = SIM_SM_COUNT,
-    [19] = 1, /* can map host memory */
+    [19] = 1, [32] = 1, /* can map host memory; error correction */
     [21] = 131072, [22] = 131072, [23] = 65536, [24] = 16384, [25] = 16384, [26] = 16384, /* textures */
     [30] = 512, [31] = 1, /* surface alignment; concurrent kernels */
     [36] = 1215000, [37] = 5120, [38] = 41943040, /* memory clock in kHz, bus bits, L2 bytes */
     [39] = SIM_THREADS_PER_SM, [40] = 2, [41] = 1, /* copy engines; unified addresses */
     [51] = 32, /* texture pitch alignment */
-    [75] = 8, [76] = 0, [78] = 1, [79] = 1, [80] = 1, /* compute capability; priorities; caches */
+    [75] = SIM_CAPABILITY_MAJOR, [76] = SIM_CAPABILITY_MINOR, [78] = 1, /* compute capability; priorities */
+    [79] = 1, [80] = 1, /* caches */
     [81] = 167936, [82] = 65536, [83] = 1, /* shared memory and registers of an SM; managed memory */
-    [87] = 2, [90] = 1, [91] = 1, [95] = 1, /* double ratio; preemption; registered pointers; cooperative */
+    [87] = 2, [89] = 1, [90] = 1, [91] = 1, /* double ratio; managed access; preemption; registered pointers */
+    [95] = 1, [96] = 1, /* cooperative launches */
     [97] = SIM_SHARED_OPTIN_BYTES,
     [99] = 1, [106] = 32, [111] = 1024, [113] = 1, /* host register; blocks of an SM; reserved; read-only register */
+    [102] = 1, [103] = 1, /* virtual memory management, shared by file descriptor */
+    [108] = 26214400, [109] = 134213632, /* persisting L2 bytes, window of an access policy */
     [115] = 1, /* memory pools */
+    [126] = 1, [129] = 1, [134] = -1, /* memory domain; unified function pointers; no NUMA node */
 };
 
 bool sim_device_valid(CUdevice device)
 {
     return device >= 0 && (uint32_t)device < sim_model.devices;
-}
-
-/* "SimGPU", zeros, and the ordinal in the last byte. */
-static void fill_uuid(uint8_t uuid[16], uint32_t device)
-{
-    memset(uuid, 0, 16);
-    memcpy(uuid, device_name, sizeof(device_name) - 1);
-    uuid[15] = (uint8_t)device;
 }
 
 void sim_devices_start(void)
@@ -69,8 +64,8 @@ void sim_tracer_devices(const struct simgpu_tracer *tracer)
     for (uint32_t device = 0; tracer->device != NULL && device < sim_model.devices; device++) {
         uint8_t uuid[16];
 
-        fill_uuid(uuid, device);
-        tracer->device(device, device_name, uuid);
+        sim_device_uuid(uuid, device);
+        tracer->device(device, SIM_DEVICE_NAME, uuid);
     }
 }
 
@@ -112,7 +107,7 @@ CUresult sim_cuDeviceGetName(char *name, int length, CUdevice device)
         result = CUDA_ERROR_INVALID_VALUE;
     }
     if (result == CUDA_SUCCESS) {
-        snprintf(name, (size_t)length, "%s", device_name);
+        snprintf(name, (size_t)length, "%s", SIM_DEVICE_NAME);
     }
     return result;
 }
@@ -122,7 +117,7 @@ CUresult sim_cuDeviceGetUuid(CUuuid *uuid, CUdevice device)
     CUresult result = check(uuid, device);
 
     if (result == CUDA_SUCCESS) {
-        fill_uuid((uint8_t *)uuid->bytes, (uint32_t)device);
+        sim_device_uuid((uint8_t *)uuid->bytes, (uint32_t)device);
     }
     return result;
 }
@@ -140,7 +135,7 @@ CUresult sim_cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUde
         result = CUDA_ERROR_INVALID_VALUE;
     }
     if (result == CUDA_SUCCESS) {
-        *value = attribute == 33 ? device + 1 : attributes[attribute]; /* 33: the PCI bus */
+        *value = attribute == 33 ? (int)sim_device_bus((uint32_t)device) : attributes[attribute]; /* 33: the PCI bus */
     }
     return result;
 }
@@ -150,7 +145,7 @@ CUresult sim_cuDeviceTotalMem_v2(size_t *bytes, CUdevice device)
     CUresult result = check(bytes, device);
 
     if (result == CUDA_SUCCESS) {
-        *bytes = sim_memory_total_bytes();
+        *bytes = sim_device_bytes;
     }
     return result;
 }
@@ -189,22 +184,20 @@ CUresult sim_cuDeviceGetPCIBusId(char *id, int length, CUdevice device)
         result = CUDA_ERROR_INVALID_VALUE;
     }
     if (result == CUDA_SUCCESS) {
-        snprintf(id, (size_t)length, "0000:%02x:00.0", (unsigned)device + 1);
+        snprintf(id, (size_t)length, SIM_PCI_FORMAT, sim_device_bus((uint32_t)device));
     }
     return result;
 }
 
 CUresult sim_cuDeviceGetByPCIBusId(CUdevice *device, const char *id)
 {
-    unsigned domain, bus;
-
     if (device == NULL || id == NULL) {
         return CUDA_ERROR_INVALID_VALUE;
     }
-    if (sscanf(id, "%x:%x:", &domain, &bus) != 2 || domain != 0 || !sim_device_valid((int)bus - 1)) {
+    if (!sim_device_valid(sim_device_at(id))) {
         return CUDA_ERROR_INVALID_DEVICE;
     }
-    *device = (int)bus - 1;
+    *device = sim_device_at(id);
     return CUDA_SUCCESS;
 }
 

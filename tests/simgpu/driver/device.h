@@ -7,8 +7,9 @@
 #include <stdint.h>
 
 #include "cuda_min.h"
+#include "identity.h"
 
-enum { SIM_DRIVER_VERSION = 13000, SIM_SM_COUNT = 108, SIM_THREADS_PER_SM = 2048, SIM_THREADS_PER_BLOCK = 1024,
+enum { SIM_SM_COUNT = 108, SIM_THREADS_PER_SM = 2048, SIM_THREADS_PER_BLOCK = 1024,
        SIM_SHARED_OPTIN_BYTES = 166912 };
 
 bool sim_device_valid(CUdevice device);

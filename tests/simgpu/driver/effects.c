@@ -118,6 +118,18 @@ void sim_effect_copy(struct sim_op *op)
     free(copy->staged);
 }
 
+/* Instead of a copy: what no kernel has computed is at least the same every time. */
+void sim_effect_zero(struct sim_op *op)
+{
+    const struct sim_copy *copy = &op->u.copy;
+
+    for (size_t z = 0; z < copy->depth; z++) {
+        for (size_t y = 0; y < copy->height; y++) {
+            memset(copy->dst + z * copy->dst_slice + y * copy->dst_pitch, 0, copy->width);
+        }
+    }
+}
+
 void sim_effect_fill(struct sim_op *op)
 {
     const struct sim_fill *fill = &op->u.fill;

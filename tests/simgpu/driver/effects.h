@@ -21,6 +21,7 @@ uint64_t sim_effects_apply(uint64_t until_ns, bool early);
 void sim_effects_fork(enum sim_fork side);
 
 void sim_effect_copy(struct sim_op *op);
+void sim_effect_zero(struct sim_op *op); /* writes zeros where the copy would have gone */
 void sim_effect_fill(struct sim_op *op);
 void sim_effect_kernel(struct sim_op *op);
 void sim_effect_release(struct sim_op *op);

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes simgpu's libcuda entry points from driver.def, the list of real exports and the cuGetProcAddress map.
+"""Makes simgpu's libcuda entry points from driver.def, the list of real exports and the cuGetProcAddress maps.
 
-usage: gen_driver.py KIND EXPORTS DEF PFN_MAP OUTPUT
+usage: gen_driver.py KIND EXPORTS DEF PFN_MAP GRAPHICS_PFN_MAP OUTPUT
+The exports of the second map are additional ones: the list is of a link library, which lacks them.
 KIND: api     prototypes of the implemented exports, for programs that are built without cuda.h
       header  prototypes of the implementations, sim_<name>
       source  exported wrappers, NOT_SUPPORTED stubs, the cuGetProcAddress table
@@ -13,7 +14,7 @@ import json
 import re
 import sys
 
-ADDITIONAL_EXPORTS = ("simgpu_tracer_set", "simgpu_fault", "simgpu_graph_id")
+ADDITIONAL_EXPORTS = ("simgpu_tracer_set", "simgpu_fault", "simgpu_graph_id", "simgpu_used_bytes")
 LINE = re.compile(r"^(any|init|ctx|calm)\s+(cu\w+)\((.*)\)((?:\s+\+\w+)*)\s*(?:=\s*(.+))?$")
 
 
@@ -63,6 +64,11 @@ def read_functions(path):
 def read_names(path):
     with open(path, encoding="ascii") as lines:
         return [line.strip() for line in lines if line.strip() and not line.startswith("#")]
+
+
+def read_rows(path):
+    with open(path, encoding="ascii") as text:
+        return json.load(text)
 
 
 def write_header(out, functions):
@@ -125,12 +131,12 @@ def write_check(out, functions):
 
 
 def main():
-    if len(sys.argv) != 6:
+    if len(sys.argv) != 7:
         sys.exit(__doc__)
-    kind, exports, definitions, pfn_map, output = sys.argv[1:]
-    functions, names = read_functions(definitions), read_names(exports)
-    with open(pfn_map, encoding="ascii") as text:
-        rows = json.load(text)
+    kind, exports, definitions, pfn_map, graphics_map, output = sys.argv[1:]
+    functions, graphics = read_functions(definitions), read_rows(graphics_map)
+    names = read_names(exports) + [export for _, _, _, export in graphics]
+    rows = read_rows(pfn_map) + graphics
     with open(output, "w", encoding="ascii") as out:
         if kind != "map":
             out.write("/* SPDX-License-Identifier: Apache-2.0 */\n/* Made by gen_driver.py from driver.def. */\n")

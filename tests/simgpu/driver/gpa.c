@@ -50,10 +50,12 @@ CUresult sim_cuGetProcAddress_v2(const char *symbol, void **pfn, int version, cu
 {
     CUdriverProcAddressQueryResult found = CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
 
-    if (pfn == NULL || version > SIM_DRIVER_VERSION || flags > 3 || flags == 3) {
+    if (pfn != NULL) {
+        *pfn = NULL; /* programs that ask for what is newer look at the pointer only */
+    }
+    if (pfn == NULL || version > SIM_DRIVER_VERSION || flags > 2) {
         return CUDA_ERROR_INVALID_VALUE;
     }
-    *pfn = NULL;
     if (symbol != NULL) {
         found = look_up(symbol, pfn, version, flags);
     }

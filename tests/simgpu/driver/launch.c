@@ -75,11 +75,11 @@ static const char *extra_buffer(void **extra, size_t *bytes)
     return buffer;
 }
 
-/* A host function is called with what the plug-in says it takes; a PTX that says otherwise is a mistake. */
+/* A host function is called with what the plug-in says it takes; an image that says otherwise is a mistake. */
 static bool signature_agrees(const struct sim_function *function)
 {
     const struct simgpu_kernel *host = function->host;
-    const struct sim_ptx_entry *entry = function->entry;
+    const struct sim_image_entry *entry = function->entry;
     bool agrees = host->param_count <= SIMGPU_KERNEL_PARAMS_MAX;
 
     if (entry != NULL) {
@@ -87,7 +87,7 @@ static bool signature_agrees(const struct sim_function *function)
                  memcmp(entry->sizes, host->param_sizes, host->param_count * sizeof(entry->sizes[0])) == 0;
     }
     if (!agrees) {
-        fprintf(stderr, "simgpu: kernel %s: the plug-in's parameters are not those of the PTX\n", function->name);
+        fprintf(stderr, "simgpu: kernel %s: the plug-in's parameters are not those of the image\n", function->name);
     }
     return agrees;
 }
@@ -99,7 +99,7 @@ static unsigned align_up(unsigned offset, unsigned bytes)
     return (offset + align - 1) & ~(align - 1);
 }
 
-/* How many bytes each parameter has: the plug-in's word, else the PTX's; NULL: nobody knows. */
+/* How many bytes each parameter has: the plug-in's word, else the image's; NULL: nobody knows. */
 static const unsigned *parameter_sizes(const struct sim_function *function, unsigned *count)
 {
     *count = function->host != NULL ? function->host->param_count : 0;
@@ -113,11 +113,43 @@ static const unsigned *parameter_sizes(const struct sim_function *function, unsi
     return function->entry->sizes;
 }
 
+/* The first argument as a number of at most 64 bits; 0 when nobody knows how large it is. */
+static uint64_t first_argument(const struct launch *launch)
+{
+    size_t bytes, buffer_bytes;
+    const char *buffer = extra_buffer(launch->extra, &buffer_bytes);
+    unsigned count;
+    const unsigned *sizes = parameter_sizes(launch->function, &count);
+    uint64_t value = 0;
+
+    if (count == 0) {
+        return 0;
+    }
+    bytes = sizes[0] < sizeof(value) ? sizes[0] : sizeof(value);
+    if (launch->params != NULL) {
+        memcpy(&value, launch->params[0], bytes);
+    } else if (buffer != NULL && bytes <= buffer_bytes) {
+        memcpy(&value, buffer, bytes);
+    }
+    return value;
+}
+
+static uint64_t duration_ns(const struct launch *launch, uint64_t threads)
+{
+    const struct sim_kernel_cost *cost = &launch->function->cost;
+    double ns = cost->fixed_ns + cost->per_thread_ns * (double)threads + 0.5;
+
+    if (cost->per_argument_ns > 0) {
+        ns += cost->per_argument_ns * (double)first_argument(launch);
+    }
+    return ns < 1e18 ? (uint64_t)ns : (uint64_t)1e18;
+}
+
 /* Fills run->params, one allocation: the pointers, then the bytes. */
 static CUresult copy_arguments(const struct launch *launch, struct sim_kernel_run *run)
 {
-    const struct sim_ptx_entry *entry = launch->function->entry;
-    size_t buffer_bytes, total = SIMGPU_KERNEL_PARAMS_MAX * sizeof(void *);
+    const struct sim_image_entry *entry = launch->function->entry;
+    size_t buffer_bytes, total, pointers;
     const char *buffer = extra_buffer(launch->extra, &buffer_bytes);
     unsigned offset = 0, in_buffer = 0, count;
     const unsigned *sizes = parameter_sizes(launch->function, &count);
@@ -127,6 +159,8 @@ static CUresult copy_arguments(const struct launch *launch, struct sim_kernel_ru
         (count > 0 && launch->params == NULL && buffer == NULL)) {
         return CUDA_ERROR_INVALID_VALUE;
     }
+    pointers = count > SIMGPU_KERNEL_PARAMS_MAX ? count : SIMGPU_KERNEL_PARAMS_MAX; /* room for any host function */
+    total = pointers * sizeof(void *);
     for (unsigned i = 0; i < count; i++) {
         total += sizes[i] + 8;
     }
@@ -136,7 +170,7 @@ static CUresult copy_arguments(const struct launch *launch, struct sim_kernel_ru
     }
     run->params_bytes = total;
     run->param_count = count;
-    bytes = (char *)(run->params + SIMGPU_KERNEL_PARAMS_MAX);
+    bytes = (char *)(run->params + pointers);
     for (unsigned i = 0; i < count; i++) {
         unsigned size = sizes[i];
 
@@ -213,7 +247,7 @@ static CUresult make_op(const struct launch *launch, struct sim_stream *stream, 
     op->record.name = function->name;
     op->record.shared_bytes = launch->shared_bytes;
     op->record.is_async = 1;
-    op->duration_ns = (uint64_t)(function->cost.fixed_ns + function->cost.per_thread_ns * (double)threads + 0.5);
+    op->duration_ns = duration_ns(launch, threads);
     op->effect = run.fn != NULL ? sim_effect_kernel : NULL;
     op->u.kernel = run;
     *made = op;

@@ -8,8 +8,8 @@
 #include <sys/mman.h>
 
 #include "faults.h"
-
-static const uint64_t total_bytes = 24ull << 30;
+#include "identity.h"
+#include "pool.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct sim_range *ranges;
@@ -55,9 +55,35 @@ static bool insert_locked(struct sim_range *range)
     return true;
 }
 
+/* It takes of the device's memory. What is registered is the program's, or was counted elsewhere. */
 static bool on_device(const struct sim_range *range)
 {
-    return range->kind == SIM_MEMORY_DEVICE;
+    return range->kind == SIM_MEMORY_DEVICE && !range->registered;
+}
+
+/* Every allocation goes through here; `bytes` of the device, or of the host. */
+static bool may_take_locked(uint32_t device, size_t bytes, bool of_device)
+{
+    return ++allocations != simgpu_fault("malloc-fail") && bytes <= sim_device_bytes &&
+           (!of_device || used_bytes[device] + bytes <= sim_device_bytes);
+}
+
+bool sim_memory_take(uint32_t device, size_t bytes)
+{
+    bool taken;
+
+    pthread_mutex_lock(&lock);
+    taken = may_take_locked(device, bytes, true);
+    used_bytes[device] += taken ? bytes : 0;
+    pthread_mutex_unlock(&lock);
+    return taken;
+}
+
+void sim_memory_give(uint32_t device, size_t bytes)
+{
+    pthread_mutex_lock(&lock);
+    used_bytes[device] -= bytes;
+    pthread_mutex_unlock(&lock);
 }
 
 static size_t mapped_bytes(size_t bytes)
@@ -74,8 +100,7 @@ CUresult sim_memory_map(struct sim_range *want)
         return CUDA_ERROR_INVALID_VALUE;
     }
     pthread_mutex_lock(&lock);
-    if (++allocations == simgpu_fault("malloc-fail") || want->bytes > total_bytes ||
-        (on_device(want) && used_bytes[want->device] + want->bytes > total_bytes)) {
+    if (!may_take_locked(want->device, want->bytes, on_device(want))) {
         pthread_mutex_unlock(&lock);
         return result;
     }
@@ -109,6 +134,13 @@ bool sim_memory_register(struct sim_range *range)
     return added;
 }
 
+/* Neighbouring mappings of one kind, device and access are one stretch of memory to the device. */
+static bool continues(const struct sim_range *range, const struct sim_range *next)
+{
+    return range->mapping != NULL && next->mapping != NULL && range->base + range->bytes == next->base &&
+           range->device == next->device && range->readers == next->readers && range->writers == next->writers;
+}
+
 bool sim_memory_find(CUdeviceptr address, size_t bytes, struct sim_range *found)
 {
     bool inside = false;
@@ -120,13 +152,45 @@ bool sim_memory_find(CUdeviceptr address, size_t bytes, struct sim_range *found)
         const struct sim_range *range = &ranges[at - 1];
         uint64_t offset = address - range->base;
 
-        inside = offset < range->bytes && bytes <= range->bytes - offset;
+        if (offset < range->bytes) {
+            uint64_t available = range->bytes - offset;
+
+            for (; available < bytes && at < count && continues(&ranges[at - 1], &ranges[at]); at++) {
+                available += ranges[at].bytes;
+            }
+            inside = bytes <= available;
+        }
         if (inside) {
             *found = *range;
         }
     }
     pthread_mutex_unlock(&lock);
     return inside;
+}
+
+bool sim_memory_any(CUdeviceptr base, size_t bytes)
+{
+    size_t at;
+    bool any;
+
+    pthread_mutex_lock(&lock);
+    at = above(base + bytes - 1);
+    any = at > 0 && ranges[at - 1].base + ranges[at - 1].bytes > base;
+    pthread_mutex_unlock(&lock);
+    return any;
+}
+
+void sim_memory_set_access(CUdeviceptr base, uint32_t readers, uint32_t writers)
+{
+    size_t at;
+
+    pthread_mutex_lock(&lock);
+    at = above(base);
+    if (at > 0 && ranges[at - 1].base == base) {
+        ranges[at - 1].readers = readers;
+        ranges[at - 1].writers = writers;
+    }
+    pthread_mutex_unlock(&lock);
 }
 
 static void remove_locked(size_t at)
@@ -136,6 +200,9 @@ static void remove_locked(size_t at)
     count--;
     memmove(&ranges[at], &ranges[at + 1], (count - at) * sizeof(*ranges));
     used_bytes[range.device] -= on_device(&range) ? range.bytes : 0;
+    if (range.pool != NULL) {
+        sim_pool_returned(range.pool, range.bytes);
+    }
     if (!range.registered) {
         munmap((void *)(uintptr_t)range.base, mapped_bytes(range.bytes));
     }
@@ -174,12 +241,12 @@ uint64_t sim_memory_free_bytes(uint32_t device)
     pthread_mutex_lock(&lock);
     used = used_bytes[device];
     pthread_mutex_unlock(&lock);
-    return total_bytes - used;
+    return sim_device_bytes - used;
 }
 
-uint64_t sim_memory_total_bytes(void)
+uint64_t simgpu_used_bytes(uint32_t device)
 {
-    return total_bytes;
+    return device < SIM_DEVICES_MAX ? sim_device_bytes - sim_memory_free_bytes(device) : 0;
 }
 
 void sim_memory_fork(enum sim_fork side)

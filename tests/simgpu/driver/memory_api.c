@@ -7,7 +7,9 @@
 #include "context.h"
 #include "driver_gen.h"
 #include "engine.h"
+#include "identity.h"
 #include "memory.h"
+#include "vmm.h"
 
 static CUdeviceptr address_of(const void *pointer)
 {
@@ -84,7 +86,8 @@ CUresult sim_cuMemHostUnregister(void *address)
 {
     struct sim_range range;
 
-    if (!sim_memory_find(address_of(address), 1, &range) || range.base != address_of(address) || !range.registered) {
+    if (!sim_memory_find(address_of(address), 1, &range) || range.base != address_of(address) || !range.registered ||
+        range.mapping != NULL) {
         return CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
     }
     sim_sync_context(range.context);
@@ -148,7 +151,7 @@ CUresult sim_cuMemGetInfo_v2(size_t *free, size_t *total)
         return CUDA_ERROR_INVALID_VALUE;
     }
     *free = sim_memory_free_bytes(sim_context_current()->device);
-    *total = sim_memory_total_bytes();
+    *total = sim_device_bytes;
     return CUDA_SUCCESS;
 }
 
@@ -170,10 +173,30 @@ CUresult sim_cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *bytes, CUdevicep
 
 /* ---- pointer attributes --------------------------------------------------------------------------------------- */
 
-/* `range` NULL: the pointer is none of ours. Attributes of unknown pointers are zero where the API says so. */
+/* What the device of the current context may do with the memory, as bits: read, write. */
+static int access_flags(const struct sim_range *range)
+{
+    const struct sim_context *context = sim_context_current();
+
+    return range->mapping == NULL ? 3 : (int)sim_vmm_access(range, context != NULL ? context->device : range->device);
+}
+
+/* Where a pointer lies in what the program allocated, or reserved. */
+static void find_whole(CUdeviceptr address, const struct sim_range *range, CUdeviceptr *base, size_t *bytes)
+{
+    *base = range->base;
+    *bytes = range->bytes;
+    if (range->mapping != NULL) {
+        sim_vmm_reserved(address, base, bytes);
+    }
+}
+
 static CUresult get_attribute(void *data, CUpointer_attribute attribute, CUdeviceptr address,
                               const struct sim_range *range)
 {
+    CUdeviceptr base;
+    size_t bytes;
+
     switch (attribute) {
     case CU_POINTER_ATTRIBUTE_CONTEXT:
         *(CUcontext *)data = (CUcontext)range->context;
@@ -189,6 +212,8 @@ static CUresult get_attribute(void *data, CUpointer_attribute attribute, CUdevic
         return range->kind == SIM_MEMORY_DEVICE ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
+    case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
+    case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE:
         *(int *)data = 0;
         return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_IS_MANAGED:
@@ -204,10 +229,25 @@ static CUresult get_attribute(void *data, CUpointer_attribute attribute, CUdevic
         *(int *)data = (int)range->device;
         return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
-        *(void **)data = (void *)(uintptr_t)range->base;
+        find_whole(address, range, data, &bytes);
         return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
+        find_whole(address, range, &base, data);
+        return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
+        *(CUdeviceptr *)data = range->base;
+        return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_MAPPING_SIZE:
         *(size_t *)data = range->bytes;
+        return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID:
+        *(unsigned long long *)data = range->mapping != NULL ? (uintptr_t)range->mapping : range->id;
+        return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
+        *(int *)data = access_flags(range);
+        return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
+        *(cuuint64_t *)data = 0;
         return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
         *(CUmemoryPool *)data = (CUmemoryPool)range->pool;
@@ -217,16 +257,6 @@ static CUresult get_attribute(void *data, CUpointer_attribute attribute, CUdevic
     }
 }
 
-CUresult sim_cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdeviceptr address)
-{
-    struct sim_range range;
-
-    if (data == NULL || !sim_memory_find(address, 1, &range)) {
-        return CUDA_ERROR_INVALID_VALUE;
-    }
-    return get_attribute(data, attribute, address, &range);
-}
-
 static size_t attribute_bytes(CUpointer_attribute attribute)
 {
     switch (attribute) {
@@ -234,6 +264,9 @@ static size_t attribute_bytes(CUpointer_attribute attribute)
     case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
     case CU_POINTER_ATTRIBUTE_IS_MANAGED:
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
+    case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
+    case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE:
+    case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
     case CU_POINTER_ATTRIBUTE_MAPPED:
         return sizeof(int);
     default:
@@ -241,17 +274,52 @@ static size_t attribute_bytes(CUpointer_attribute attribute)
     }
 }
 
+/* Addresses that are reserved and not mapped have these attributes only. */
+static CUresult get_of_reserved(void *data, CUpointer_attribute attribute, CUdeviceptr address)
+{
+    CUdeviceptr base;
+    size_t bytes;
+
+    if (!sim_vmm_reserved(address, &base, &bytes)) {
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    switch (attribute) {
+    case CU_POINTER_ATTRIBUTE_MAPPED:
+        *(int *)data = 0;
+        return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
+        *(CUdeviceptr *)data = base;
+        return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
+        *(size_t *)data = bytes;
+        return CUDA_SUCCESS;
+    default:
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+}
+
+/* Of any pointer; INVALID_VALUE when it is none of ours. */
+static CUresult get_any(void *data, CUpointer_attribute attribute, CUdeviceptr address)
+{
+    struct sim_range range;
+
+    return sim_memory_find(address, 1, &range) ? get_attribute(data, attribute, address, &range)
+                                               : get_of_reserved(data, attribute, address);
+}
+
+CUresult sim_cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdeviceptr address)
+{
+    return data == NULL ? CUDA_ERROR_INVALID_VALUE : get_any(data, attribute, address);
+}
+
 /* As the real one: succeeds for any pointer, and sets what does not apply to zero (the ordinal to -2). */
 CUresult sim_cuPointerGetAttributes(unsigned count, CUpointer_attribute *attributes, void **data, CUdeviceptr address)
 {
-    struct sim_range range;
-    bool known = sim_memory_find(address, 1, &range);
-
     if (count == 0 || attributes == NULL || data == NULL) {
         return CUDA_ERROR_INVALID_VALUE;
     }
     for (unsigned i = 0; i < count; i++) {
-        if (known && get_attribute(data[i], attributes[i], address, &range) == CUDA_SUCCESS) {
+        if (get_any(data[i], attributes[i], address) == CUDA_SUCCESS) {
             continue;
         }
         if (attributes[i] == CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL) {

@@ -17,7 +17,8 @@ static CUresult make_op(const struct sim_fill *fill, struct sim_stream *stream, 
     struct sim_op *op;
 
     if (address % fill->element_bytes != 0 || (fill->height > 1 && fill->pitch < row) ||
-        !sim_memory_find(address, (fill->height - 1) * fill->pitch + row, &range)) {
+        !sim_memory_find(address, (fill->height - 1) * fill->pitch + row, &range) ||
+        (range.mapping != NULL && range.writers == 0)) {
         return CUDA_ERROR_INVALID_VALUE;
     }
     op = sim_op_create(SIM_OP_MEMSET, stream);

@@ -19,7 +19,7 @@ enum { RULES_MAX = 256, WORDS_MAX = 8, COPY_H2D = 1, COPY_D2H = 2, COPY_D2D = 8,
 
 struct kernel_rule {
     char *glob;
-    double fixed_ns, per_thread_ns;
+    struct sim_kernel_cost cost;
 };
 
 struct copy_rule {
@@ -92,10 +92,11 @@ static bool parse_count(const char *text, unsigned long least, unsigned long mos
 
 /* ---- statements --------------------------------------------------------------------------------------------- */
 
-/* `300us` or `2us+0.5ns*threads` */
+/* `300us`, `2us+0.5ns*threads` or `2us+0.5ns*argument` */
 static bool parse_kernel(char **words, unsigned count)
 {
     struct kernel_rule *rule = &kernel_rules[kernel_rule_count];
+    struct sim_kernel_cost *cost = &rule->cost;
     char *plus, *times;
 
     if (count != 3 || kernel_rule_count == RULES_MAX) {
@@ -105,17 +106,17 @@ static bool parse_kernel(char **words, unsigned count)
     if (plus != NULL) {
         *plus++ = '\0';
         times = strchr(plus, '*');
-        if (times == NULL || strcmp(times, "*threads") != 0) {
+        if (times == NULL || (strcmp(times, "*threads") != 0 && strcmp(times, "*argument") != 0)) {
             return false;
         }
-        *times = '\0';
-        if (!parse_time(plus, &rule->per_thread_ns)) {
+        *times++ = '\0';
+        if (!parse_time(plus, *times == 't' ? &cost->per_thread_ns : &cost->per_argument_ns)) {
             return false;
         }
     }
     rule->glob = strdup(words[1]);
     kernel_rule_count++;
-    return rule->glob != NULL && parse_time(words[2], &rule->fixed_ns);
+    return rule->glob != NULL && parse_time(words[2], &cost->fixed_ns);
 }
 
 static int find_word(const char *word, const char *const words[])
@@ -231,6 +232,10 @@ static bool parse_statement(char **words, unsigned count)
     if (strcmp(words[0], "streams") == 0) {
         return parse_streams(words, count);
     }
+    if (strcmp(words[0], "small-d2h") == 0) {
+        sim_model.zero_small_d2h = true;
+        return count == 2 && strcmp(words[1], "zero") == 0;
+    }
     if (strcmp(words[0], "speed") == 0) {
         return parse_speed(words, count);
     }
@@ -296,11 +301,11 @@ struct sim_kernel_cost sim_model_kernel(const char *name)
         const struct kernel_rule *rule = &kernel_rules[i];
 
         if (fnmatch(rule->glob, name, 0) == 0 || fnmatch(rule->glob, base, 0) == 0) {
-            return (struct sim_kernel_cost){rule->fixed_ns, rule->per_thread_ns};
+            return rule->cost;
         }
     }
     sim_kernel_name_time(base, &from_name_ns);
-    return (struct sim_kernel_cost){(double)from_name_ns, 0};
+    return (struct sim_kernel_cost){.fixed_ns = (double)from_name_ns};
 }
 
 static const struct copy_rule *find_copy_rule(uint32_t copy_kind, uint32_t memory)

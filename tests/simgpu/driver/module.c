@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Modules and libraries. A PTX text says which kernels and variables there are. Of binary images nothing is
- * read: they have every function that is asked for, and variables of 64 KiB.
+ * Modules and libraries. An image says which kernels and variables there are (image.h); one that could not be read
+ * as a whole has every other function too that is asked for, and variables of 64 KiB.
  */
 #include "module.h"
 
-#include <ctype.h>
-#include <errno.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +13,7 @@
 #include "device.h"
 #include "driver_gen.h"
 #include "kernels_plugin.h"
+#include "link.h"
 #include "memory.h"
 
 enum { UNKNOWN_VARIABLE_BYTES = 65536 };
@@ -25,12 +23,12 @@ struct variable {
     char *name;
     CUdeviceptr address;
     size_t bytes;
+    bool managed;
 };
 
 struct sim_module {
     struct sim_object object;
-    bool is_ptx;
-    struct sim_ptx ptx;
+    struct sim_image image;
     struct sim_function *functions;
     unsigned function_count;
     struct variable *variables; /* those that were asked for */
@@ -45,7 +43,8 @@ struct sim_function *sim_function_check(const void *handle)
 
 /* ---- loading ---------------------------------------------------------------------------------------------------- */
 
-static struct sim_function *add_function(struct sim_module *module, const char *name, const struct sim_ptx_entry *entry)
+static struct sim_function *add_function(struct sim_module *module, const char *name,
+                                         const struct sim_image_entry *entry)
 {
     struct sim_function *function = sim_object_create(SIM_FUNCTION);
 
@@ -58,7 +57,7 @@ static struct sim_function *add_function(struct sim_module *module, const char *
         return NULL;
     }
     function->module = module;
-    function->entry = entry;
+    function->entry = entry != NULL && entry->params_known ? entry : NULL;
     function->host = sim_kernels_find(name);
     function->cost = sim_model_kernel(name);
     function->next = module->functions;
@@ -83,55 +82,29 @@ static void destroy(struct sim_module *module)
         free(variable->name);
         free(variable);
     }
-    sim_ptx_finish(&module->ptx);
+    sim_image_finish(&module->image);
     sim_object_destroy(module);
 }
 
-/* The known beginnings of binary images: ELF, a fat binary, and the structure by which nvcc refers to one. */
-static bool is_binary(const void *image)
-{
-    uint32_t magic;
-
-    memcpy(&magic, image, sizeof(magic));
-    return magic == 0x464c457fu || magic == 0xba55ed50u || magic == 0x466243b1u;
-}
-
-static CUresult load_ptx(struct sim_module *module, const char *text)
-{
-    module->is_ptx = true;
-    if (!sim_ptx_parse(&module->ptx, text)) {
-        return CUDA_ERROR_INVALID_PTX;
-    }
-    for (unsigned i = module->ptx.entry_count; i > 0; i--) {
-        const struct sim_ptx_entry *entry = &module->ptx.entries[i - 1];
-
-        if (add_function(module, entry->name, entry) == NULL) {
-            return CUDA_ERROR_OUT_OF_MEMORY;
-        }
-    }
-    return CUDA_SUCCESS;
-}
-
-static CUresult load(struct sim_module **out, const void *image)
+static CUresult load(struct sim_module **out, const void *data)
 {
     struct sim_module *module;
-    CUresult result = CUDA_SUCCESS;
-    const char *text = image;
+    CUresult result;
 
-    if (out == NULL || image == NULL) {
+    if (out == NULL || data == NULL) {
         return CUDA_ERROR_INVALID_VALUE;
     }
     module = sim_object_create(SIM_MODULE);
     if (module == NULL) {
         return CUDA_ERROR_OUT_OF_MEMORY;
     }
-    while (isspace((unsigned char)*text)) {
-        text++;
-    }
-    if (*text == '.' || *text == '/') {
-        result = load_ptx(module, text);
-    } else if (*text == '\0' || !is_binary(image)) {
-        result = CUDA_ERROR_INVALID_IMAGE;
+    result = sim_image_read(&module->image, data);
+    for (unsigned i = module->image.entry_count; i > 0 && result == CUDA_SUCCESS; i--) {
+        const struct sim_image_entry *entry = &module->image.entries[i - 1];
+
+        if (add_function(module, entry->name, entry) == NULL) {
+            result = CUDA_ERROR_OUT_OF_MEMORY;
+        }
     }
     if (result != CUDA_SUCCESS) {
         destroy(module);
@@ -143,24 +116,16 @@ static CUresult load(struct sim_module **out, const void *image)
 
 static CUresult load_file(struct sim_module **out, const char *path)
 {
-    CUresult result = CUDA_ERROR_FILE_NOT_FOUND;
-    char *image = NULL;
-    FILE *file;
-    long size;
+    CUresult result;
+    size_t bytes;
+    char *image;
 
     if (path == NULL) {
         return CUDA_ERROR_INVALID_VALUE;
     }
-    file = fopen(path, "re");
-    if (file == NULL) {
-        return result;
-    }
-    if (fseek(file, 0, SEEK_END) == 0 && (size = ftell(file)) >= 0 && fseek(file, 0, SEEK_SET) == 0 &&
-        (image = calloc(1, (size_t)size + 4)) != NULL && fread(image, 1, (size_t)size, file) == (size_t)size) {
-        result = load(out, image);
-    }
+    image = sim_image_file(path, &bytes);
+    result = image == NULL ? CUDA_ERROR_FILE_NOT_FOUND : load(out, image);
     free(image);
-    fclose(file);
     return result;
 }
 
@@ -169,7 +134,7 @@ static CUresult load_file(struct sim_module **out, const char *path)
 static CUresult find_function(struct sim_function **out, struct sim_module *module, const char *name)
 {
     struct sim_function *function;
-    bool may_add = module != NULL && !module->is_ptx;
+    bool may_add = module != NULL && !module->image.complete;
 
     if (module == NULL) {
         return CUDA_ERROR_INVALID_HANDLE;
@@ -192,35 +157,30 @@ static CUresult find_function(struct sim_function **out, struct sim_module *modu
     return CUDA_SUCCESS;
 }
 
-static size_t variable_bytes(const struct sim_module *module, const char *name)
-{
-    if (!module->is_ptx) {
-        return UNKNOWN_VARIABLE_BYTES;
-    }
-    for (unsigned i = 0; i < module->ptx.variable_count; i++) {
-        if (strcmp(module->ptx.variables[i].name, name) == 0) {
-            return module->ptx.variables[i].bytes;
-        }
-    }
-    return 0;
-}
-
 /* Variables get their memory when they are first asked for, in the context that is current then. */
 static CUresult add_variable_locked(struct variable **out, struct sim_module *module, const char *name)
 {
+    static const struct sim_image_variable unknown = {NULL, UNKNOWN_VARIABLE_BYTES, false};
+    const struct sim_image_variable *found = module->image.complete ? NULL : &unknown;
     struct sim_context *context = sim_context_current();
-    struct sim_range range = {.bytes = variable_bytes(module, name), .kind = SIM_MEMORY_DEVICE,
-                              .device = context->device, .context = context};
+    struct sim_range range = {.device = context->device, .context = context};
     struct variable *variable;
     CUresult result;
 
-    if (range.bytes == 0) {
+    for (unsigned i = 0; i < module->image.variable_count; i++) {
+        if (strcmp(module->image.variables[i].name, name) == 0) {
+            found = &module->image.variables[i];
+        }
+    }
+    if (found == NULL || found->bytes == 0) {
         return CUDA_ERROR_NOT_FOUND;
     }
+    range.bytes = found->bytes;
+    range.kind = found->managed ? SIM_MEMORY_MANAGED : SIM_MEMORY_DEVICE;
     variable = calloc(1, sizeof(*variable));
     result = variable == NULL ? CUDA_ERROR_OUT_OF_MEMORY : sim_memory_map(&range);
     if (result == CUDA_SUCCESS) {
-        *variable = (struct variable){module->variables, strdup(name), range.base, range.bytes};
+        *variable = (struct variable){module->variables, strdup(name), range.base, range.bytes, found->managed};
         module->variables = variable;
         *out = variable;
         return CUDA_SUCCESS;
@@ -229,7 +189,8 @@ static CUresult add_variable_locked(struct variable **out, struct sim_module *mo
     return result;
 }
 
-static CUresult find_variable(CUdeviceptr *address, size_t *bytes, struct sim_module *module, const char *name)
+static CUresult find_variable(CUdeviceptr *address, size_t *bytes, struct sim_module *module, const char *name,
+                              bool managed)
 {
     struct variable *variable;
     CUresult result = CUDA_SUCCESS;
@@ -246,6 +207,9 @@ static CUresult find_variable(CUdeviceptr *address, size_t *bytes, struct sim_mo
     }
     if (variable == NULL) {
         result = add_variable_locked(&variable, module, name);
+    }
+    if (result == CUDA_SUCCESS && managed && !variable->managed) {
+        result = CUDA_ERROR_NOT_FOUND;
     }
     if (result == CUDA_SUCCESS && address != NULL) {
         *address = variable->address;
@@ -314,6 +278,7 @@ CUresult sim_cuModuleLoadData(CUmodule *module, const void *image)
 CUresult sim_cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned count, CUjit_option *options,
                                 void **values)
 {
+    sim_jit_answer(count, options, values);
     return load((struct sim_module **)module, image);
 }
 
@@ -344,7 +309,7 @@ CUresult sim_cuModuleEnumerateFunctions(CUfunction *functions, unsigned count, C
 
 CUresult sim_cuModuleGetGlobal_v2(CUdeviceptr *address, size_t *bytes, CUmodule module, const char *name)
 {
-    return find_variable(address, bytes, check(module), name);
+    return find_variable(address, bytes, check(module), name, false);
 }
 
 CUresult sim_cuModuleGetLoadingMode(CUmoduleLoadingMode *mode)
@@ -361,12 +326,14 @@ CUresult sim_cuModuleGetLoadingMode(CUmoduleLoadingMode *mode)
 CUresult sim_cuLibraryLoadData(CUlibrary *library, const void *image, CUjit_option *jit, void **jit_values,
                                unsigned jit_count, CUlibraryOption *options, void **values, unsigned count)
 {
+    sim_jit_answer(jit_count, jit, jit_values);
     return load((struct sim_module **)library, image);
 }
 
 CUresult sim_cuLibraryLoadFromFile(CUlibrary *library, const char *path, CUjit_option *jit, void **jit_values,
                                    unsigned jit_count, CUlibraryOption *options, void **values, unsigned count)
 {
+    sim_jit_answer(jit_count, jit, jit_values);
     return load_file((struct sim_module **)library, path);
 }
 
@@ -403,10 +370,10 @@ CUresult sim_cuLibraryGetModule(CUmodule *module, CUlibrary library)
 
 CUresult sim_cuLibraryGetGlobal(CUdeviceptr *address, size_t *bytes, CUlibrary library, const char *name)
 {
-    return find_variable(address, bytes, check(library), name);
+    return find_variable(address, bytes, check(library), name, false);
 }
 
 CUresult sim_cuLibraryGetManaged(CUdeviceptr *address, size_t *bytes, CUlibrary library, const char *name)
 {
-    return check(library) == NULL ? CUDA_ERROR_INVALID_HANDLE : CUDA_ERROR_NOT_FOUND;
+    return find_variable(address, bytes, check(library), name, true);
 }

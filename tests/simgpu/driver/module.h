@@ -7,10 +7,10 @@
 #include <stdbool.h>
 
 #include "cuda_min.h"
+#include "image.h"
 #include "kernels.h"
 #include "model.h"
 #include "object.h"
-#include "ptx.h"
 
 struct sim_module;
 
@@ -20,7 +20,7 @@ struct sim_function {
     struct sim_module *module;
     const char *name; /* lives as long as the process */
     const struct simgpu_kernel *host; /* what it does, or NULL */
-    const struct sim_ptx_entry *entry; /* its parameters, or NULL when they are not known */
+    const struct sim_image_entry *entry; /* its parameters, or NULL when they are not known */
     struct sim_kernel_cost cost;
     _Atomic bool loaded;
     _Atomic int dynamic_shared_bytes;

@@ -5,11 +5,11 @@
  *   .visible .entry NAME ( .param .u64 NAME, .param .align 8 .b8 NAME[24] )
  *   .global .align 4 .f32 NAME[16];   .const .b8 NAME[4] = {...};
  */
-#include "ptx.h"
-
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "image.h"
 
 enum { TOKEN_BYTES = 1024 };
 
@@ -64,7 +64,7 @@ static bool is(const struct scanner *scanner, const char *text)
     return strcmp(scanner->token, text) == 0;
 }
 
-/* Bytes of a scalar type such as `.u64`; 0 for any other word. */
+/* Bytes of a type such as `.u64`; 0 for any other word. */
 static unsigned type_bytes(const char *word)
 {
     static const struct {
@@ -72,6 +72,9 @@ static unsigned type_bytes(const char *word)
         unsigned bytes;
     } widths[] = {{"8", 1}, {"16", 2}, {"32", 4}, {"64", 8}, {"128", 16}};
 
+    if (strcmp(word, ".texref") == 0 || strcmp(word, ".samplerref") == 0 || strcmp(word, ".surfref") == 0) {
+        return 8;
+    }
     if (word[0] != '.' || strchr("usbf", word[1]) == NULL || word[1] == '\0') {
         return 0;
     }
@@ -87,6 +90,7 @@ struct declaration {
     char name[TOKEN_BYTES];
     size_t bytes;
     unsigned align;
+    bool managed;
 };
 
 /* `.align 8 .b8 NAME[24]` up to the first of , ) ; = which is left as the current token. */
@@ -98,6 +102,7 @@ static bool parse_declaration(struct scanner *scanner, struct declaration *out)
 
     out->name[0] = '\0';
     out->align = 0;
+    out->managed = false;
     for (;;) {
         const char *word = next(scanner);
 
@@ -109,9 +114,15 @@ static bool parse_declaration(struct scanner *scanner, struct declaration *out)
         }
         if (*word == '[') {
             next(scanner);
-            count = isdigit((unsigned char)scanner->token[0]) ? strtoul(scanner->token, NULL, 0) : 0;
+            count *= isdigit((unsigned char)scanner->token[0]) ? strtoul(scanner->token, NULL, 0) : 0;
             while (!is(scanner, "]") && *next(scanner) != '\0') {
             }
+        } else if (strcmp(word, ".attribute") == 0) {
+            while (!is(scanner, ")") && *next(scanner) != '\0') {
+                out->managed = out->managed || is(scanner, ".managed");
+            }
+        } else if (strcmp(word, ".v2") == 0 || strcmp(word, ".v4") == 0) {
+            count *= (size_t)(word[2] - '0');
         } else if (strcmp(word, ".align") == 0) {
             unsigned align = (unsigned)strtoul(next(scanner), NULL, 0);
 
@@ -129,23 +140,21 @@ static bool parse_declaration(struct scanner *scanner, struct declaration *out)
     return out->name[0] != '\0' && element != 0 && (out->align & (out->align - 1)) == 0;
 }
 
-static bool parse_entry(struct scanner *scanner, struct sim_ptx *ptx)
+static bool parse_entry(struct scanner *scanner, struct sim_image *image)
 {
-    struct sim_ptx_entry *grown = realloc(ptx->entries, (ptx->entry_count + 1) * sizeof(*grown));
-    struct sim_ptx_entry *entry;
+    const char *name = next(scanner);
+    struct sim_image_entry *entry;
     struct declaration param;
     size_t offset = 0;
 
-    if (grown == NULL) {
+    if (!word_character(*name)) {
         return false;
     }
-    ptx->entries = grown;
-    entry = &grown[ptx->entry_count++];
-    memset(entry, 0, sizeof(*entry));
-    entry->name = strdup(next(scanner));
-    if (entry->name == NULL || !word_character(entry->name[0])) {
+    entry = sim_image_add_entry(image, name);
+    if (entry == NULL) {
         return false;
     }
+    entry->params_known = true;
     if (*next(scanner) != '(') {
         return true; /* no parameters; the body or the directives before it follow */
     }
@@ -155,41 +164,32 @@ static bool parse_entry(struct scanner *scanner, struct sim_ptx *ptx)
         return true;
     }
     do {
-        if (entry->param_count == SIMGPU_KERNEL_PARAMS_MAX || !parse_declaration(scanner, &param)) {
+        if (entry->param_count == SIM_IMAGE_PARAMS_MAX || !parse_declaration(scanner, &param)) {
             return false;
         }
         offset = (offset + param.align - 1) & ~(size_t)(param.align - 1);
-        entry->sizes[entry->param_count] = (unsigned)param.bytes;
-        entry->offsets[entry->param_count++] = (unsigned)offset;
+        if (!sim_image_set_param(entry, entry->param_count, (unsigned)param.bytes, (unsigned)offset)) {
+            return false;
+        }
         offset += param.bytes;
     } while (is(scanner, ","));
     return is(scanner, ")");
 }
 
-static bool parse_variable(struct scanner *scanner, struct sim_ptx *ptx)
+static bool parse_variable(struct scanner *scanner, struct sim_image *image)
 {
-    struct sim_ptx_variable *grown = realloc(ptx->variables, (ptx->variable_count + 1) * sizeof(*grown));
     struct declaration variable;
 
-    if (grown == NULL) {
-        return false;
-    }
-    ptx->variables = grown;
-    if (!parse_declaration(scanner, &variable)) {
-        return false;
-    }
-    grown[ptx->variable_count].name = strdup(variable.name);
-    grown[ptx->variable_count].bytes = variable.bytes;
-    return grown[ptx->variable_count++].name != NULL;
+    return parse_declaration(scanner, &variable) &&
+           sim_image_add_variable(image, variable.name, variable.bytes, variable.managed);
 }
 
-bool sim_ptx_parse(struct sim_ptx *ptx, const char *text)
+bool sim_ptx_parse(struct sim_image *image, const char *text)
 {
     struct scanner scanner = {.at = text};
     bool versioned = false;
     unsigned depth = 0;
 
-    memset(ptx, 0, sizeof(*ptx));
     for (;;) {
         const char *token = next(&scanner);
 
@@ -205,24 +205,13 @@ bool sim_ptx_parse(struct sim_ptx *ptx, const char *text)
         } else if (strcmp(token, ".version") == 0) {
             versioned = true;
         } else if (strcmp(token, ".entry") == 0) {
-            if (!parse_entry(&scanner, ptx)) {
+            if (!parse_entry(&scanner, image)) {
                 return false;
             }
             depth += is(&scanner, "{"); /* the entry without parameters ended there */
-        } else if ((strcmp(token, ".global") == 0 || strcmp(token, ".const") == 0) && !parse_variable(&scanner, ptx)) {
+        } else if ((strcmp(token, ".global") == 0 || strcmp(token, ".const") == 0) &&
+                   !parse_variable(&scanner, image)) {
             return false;
         }
     }
-}
-
-void sim_ptx_finish(struct sim_ptx *ptx)
-{
-    for (unsigned i = 0; i < ptx->entry_count; i++) {
-        free(ptx->entries[i].name);
-    }
-    for (unsigned i = 0; i < ptx->variable_count; i++) {
-        free(ptx->variables[i].name);
-    }
-    free(ptx->entries);
-    free(ptx->variables);
 }

@@ -56,6 +56,7 @@ void case_host_function(void);
 void case_data_order(void);
 void case_arguments(void);
 void case_geometry(void);
+void case_device(void);
 void case_memory(void);
 void case_peer(void);
 void case_errors(void);
@@ -79,5 +80,12 @@ void case_graph_update(void);
 void case_graph_nested(void);
 void case_graph_devices(void);
 void case_graph_queue(void);
+void case_vmm(void);
+void case_vmm_handles(void);
+void case_pools(void);
+void case_large_memory(void);
+void case_argument_time(void);
+void case_small_d2h(void);
+void case_nvml(void);
 
 #endif

@@ -160,6 +160,38 @@ void case_geometry(void)
     REQUIRE_RESULT(cuMemsetD32_v2(device + 1, 0, 1), CUDA_ERROR_INVALID_VALUE);
 }
 
+/* What programs read of a device before they use it: a data-centre GPU of our days. */
+void case_device(void)
+{
+    static const struct {
+        CUdevice_attribute which;
+        int least;
+    } attributes[] = {{1, 1024}, {10, 32}, {12, 65536}, {16, 100}, {39, 2048}, {81, 166912}, {97, 166912}, {83, 1},
+                      {89, 1}, {95, 1}, {102, 1}, {103, 1}, {106, 16}, {115, 1}, {129, 1}};
+    CUctxCreateParams params = {0};
+    int value, major, minor;
+    CUcontext context;
+    CUdevice device;
+    char id[16];
+
+    OK(cuInit(0));
+    for (size_t i = 0; i < sizeof(attributes) / sizeof(attributes[0]); i++) {
+        OK(cuDeviceGetAttribute(&value, attributes[i].which, 0));
+        REQUIRE(value >= attributes[i].least);
+    }
+    OK(cuDeviceComputeCapability(&major, &minor, 0));
+    OK(cuDeviceGetAttribute(&value, 75, 0));
+    REQUIRE(major == 8 && minor == 0 && value == major);
+    OK(cuDeviceGetPCIBusId(id, sizeof(id), 0));
+    OK(cuDeviceGetByPCIBusId(&device, id));
+    REQUIRE(device == 0);
+    REQUIRE_RESULT(cuDeviceGetByPCIBusId(&device, "0000:ff:00.0"), CUDA_ERROR_INVALID_DEVICE);
+    OK(cuCtxCreate_v4(&context, &params, 0, 0));
+    OK(cuCtxDestroy_v2(context));
+    params.cigParams = (void *)&params;
+    REQUIRE_RESULT(cuCtxCreate_v4(&context, &params, 0, 0), CUDA_ERROR_NOT_SUPPORTED);
+}
+
 static unsigned memory_type(CUdeviceptr address)
 {
     unsigned type = 77;

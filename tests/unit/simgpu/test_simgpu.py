@@ -17,11 +17,16 @@ import tempfile
 import time
 
 MODELS = {
+    "argument-time": "kernel gemm_* 2us+3ns*argument\n",
+    "small-d2h": "small-d2h zero\n",
     "copy-engines": "copy h2d 1GB/s 0us\ncopy d2h 1GB/s 0us\n",
     "pageable": "copy h2d 1GB/s 0us # every kind of memory\ncopy d2h 1GB/s 0us\n",
     "queue": "queue 4\n",
     "serial": "streams serial\n",
     "peer": "devices 2\n",
+    "nvml": "devices 2\n",
+    "pools": "devices 2\n",
+    "vmm-handles": "devices 2\n",
     "foreign": "foreign 20%\nkernel wait_1ms 100us\n",
 }
 FAULTS = {"launch-fail": "launch-fail=3", "malloc-fail": "malloc-fail=2"}
@@ -41,7 +46,8 @@ class Scene:
 
     def __init__(self, folder, program, libraries, plugin):
         self.folder, self.program = folder, program
-        os.symlink(os.path.join(libraries, "libcuda.so.1"), os.path.join(folder, "libcuda.so.1"))
+        for library in ("libcuda.so.1", "libnvidia-ml.so.1"):
+            os.symlink(os.path.join(libraries, library), os.path.join(folder, library))
         os.symlink(plugin, os.path.join(folder, "simgpu-kernels.so"))
         self.truth_path = os.path.join(folder, "truth")
 
@@ -152,6 +158,9 @@ def run_case(scene, case):
         require(len(copy) == 1 and copy[0]["device"] == 0 and copy[0]["peer_device"] == 1, "the copy between devices")
     if case == "errors":
         require({c["result"] for c in calls} >= {0, 1, 3, 101, 201, 301, 400, 500}, "results in the truth")
+    if case == "argument-time":
+        times = [o["end_ns"] - o["start_ns"] for o in sorted(ops, key=lambda o: o["start_ns"])]
+        require(times == [5000, 8000, 14000, 14000, 17000, 2015, 2000, 2000], "2 us and 3 ns times: %s" % times)
     if case == "ptx":
         require([o["end_ns"] - o["start_ns"] for o in ops] == [2000000], "the time in a mangled name")
 
@@ -191,7 +200,8 @@ def case_faults(scene):
 def case_model(scene):
     for text in ("kernel x", "kernel x 3", "kernel x 2us+1ns", "copy h2d 6", "copy up 6GB/s", "queue 0", "queue -1",
                  "streams none", "speed 0", "foreign 20", "devices 99", "launch", "nonsense 1us", "memset 5us",
-                 "kernel x -3us", "copy h2d pinned 1GB/s 2us 3us"):
+                 "kernel x -3us", "kernel x 2us+1ns*arguments", "kernel x 2us+1*argument", "kernel x 1ns*argument",
+                 "small-d2h", "small-d2h one", "small-d2h zero 16", "copy h2d pinned 1GB/s 2us 3us"):
         done = scene.run("init", model="# a comment\n\n" + text + "\n")
         require(done.stdout == "1\n" and ":3: not understood: " + text in done.stderr, "%s: %s" % (text, done.stderr))
     require(scene.run("init", model="devices 0\n").stdout == "100\n", "no device")
@@ -218,6 +228,11 @@ def read_lines(path):
         return [line.rstrip("\n") for line in lines if line.strip() and not line.startswith("#")]
 
 
+def read_rows(data, which):
+    with open(os.path.join(data, which + "_pfn_map.json"), encoding="ascii") as text:
+        return json.load(text)
+
+
 def sanitized(library_path):
     with open(library_path, "rb") as library:
         return re.search(rb"__[at]san_init", library.read()) is not None
@@ -237,8 +252,7 @@ def address(library, name):
 
 def case_gpa(library, data):
     """Every row of the map, from its version on; then what a real runtime asks for."""
-    with open(os.path.join(data, "driver_pfn_map.json"), encoding="ascii") as text:
-        rows = json.load(text)
+    rows = read_rows(data, "driver") + read_rows(data, "graphics")
     versions = collections.defaultdict(set)
     for base, version, _, _ in rows:
         versions[base].add(version)
@@ -257,8 +271,7 @@ def case_gpa(library, data):
         version, flags = int(version.split("=")[1]), int(flags.split("=")[1])
         named += 1
         found += look_up(library, name.encode(), version, flags)[0] is not None
-    # 407 by the map of cudaTypedefs.h, and the three cuProfiler*, which have a header of their own.
-    require((named, found) == (439, 410), "%d of %d requests of the runtime resolve" % (found, named))
+    require((named, found) == (439, 439), "%d of %d requests of the runtime resolve" % (found, named))
     require(look_up(library, b"", 0, 0) == (None, 1) and look_up(library, None, 0, 0) == (None, 1), "empty names")
     require(look_up(library, b"cuNotThere", 13000, 0) == (None, 1), "unknown name")
     require(look_up(library, b"cuGetProcAddress", 11030, 0)[0] == address(library, "cuGetProcAddress"), "itself, v1")
@@ -266,7 +279,7 @@ def case_gpa(library, data):
     pointer = ctypes.c_void_p(1)
     for bad in ((13010, 0), (13000, 3), (13000, 4)):
         result = library.cuGetProcAddress_v2(b"cuInit", ctypes.byref(pointer), bad[0], ctypes.c_uint64(bad[1]), None)
-        require(result == 1, "version and flags %s" % (bad,))
+        require(result == 1 and pointer.value is None, "version and flags %s" % (bad,))
     require(library.cuGetProcAddress(b"cuMemAlloc", ctypes.byref(pointer), 3020, ctypes.c_uint64(0)) == 0 and
             pointer.value == address(library, "cuMemAlloc_v2"), "the old entry point")
 
@@ -277,8 +290,10 @@ def case_exports(library_path, data):
     listing = subprocess.run(["nm", "-D", "--defined-only", library_path], capture_output=True, text=True, check=True)
     names = [line.split()[2] for line in listing.stdout.splitlines()]
     require(len(wanted) == 637, "the list has %d names" % len(wanted))
-    ours = {"simgpu_tracer_set", "simgpu_fault", "simgpu_graph_id"}
-    require(set(names) == wanted | ours, "%s" % (set(names) ^ wanted))
+    graphics = {export for _, _, _, export in read_rows(data, "graphics")}
+    require(len(graphics) == 35 and not graphics & wanted, "names of graphics that the list lacks")
+    ours = {"simgpu_tracer_set", "simgpu_fault", "simgpu_graph_id", "simgpu_used_bytes"}
+    require(set(names) == wanted | graphics | ours, "%s" % (set(names) ^ wanted ^ graphics))
     code = "import ctypes; c = ctypes.CDLL(%r).cuGraphDebugDotPrint; print(c(0, 0, 0), c(0, 0, 0))" % library_path
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     require(done.stdout == "801 801\n" and done.stderr.count("cuGraphDebugDotPrint") == 1, done.stdout + done.stderr)
