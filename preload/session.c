@@ -211,6 +211,7 @@ static bool prepare(struct st_writer_setup *ret_setup)
     };
     memcpy(ret_setup->header.session, session.id, sizeof(session.id));
     memcpy(ret_setup->header.run, session.run, sizeof(session.run));
+    memcpy(ret_setup->header.boot, st_ring_setup.head.boot, sizeof(ret_setup->header.boot));
     return true;
 }
 
