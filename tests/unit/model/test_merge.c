@@ -77,6 +77,38 @@ static void one_device(void **state)
     st_report_finish(&report);
 }
 
+/* What points into a trace's own part still does. */
+static void links(void **state)
+{
+    struct scene one = SCENE(spans, calls, ops), two = SCENE(spans, calls, ops);
+    one.pid = 71;
+    two.pid = 72;
+    two.start = 20;
+    struct st_model *models[] = {scene_model(&one), scene_model(&two)}, *model = NULL;
+    struct st_err err;
+    assert_int_equal(st_model_merge(models, 2, &model, &err), ST_OK);
+    assert_int_equal(model->op_count, 2);
+    for (size_t i = 0; i < model->op_count; i++) {
+        const struct st_op *op = &model->ops[i];
+        const struct st_call *call = &model->calls[op->call];
+        uint32_t thread = st_model_thread_of_call(model, op->call);
+        assert_int_equal(op->trace, i);
+        assert_int_equal(op->group, call->group);
+        assert_int_equal(model->threads[thread].trace, op->trace);
+        assert_true(op->call >= model->traces[i].call_first && op->call < model->traces[i].call_end);
+        assert_int_equal(model->spans[call->span].thread, thread);
+        assert_true(call->span >= model->traces[i].span_first && call->span < model->traces[i].span_end);
+        assert_int_equal(model->spans[model->spans[call->span].parent].role, ST_ROLE_REQUEST);
+        assert_int_equal(model->spans[model->spans[call->span].parent].thread, thread);
+        assert_int_equal(st_model_span_at(model, thread, call->begin_ns), call->span);
+        const struct st_model_request *request = &model->requests[st_request_of_group(op->group)];
+        assert_int_equal(request->trace, op->trace);
+        assert_int_equal(model->spans[request->span].thread, request->thread);
+        assert_int_equal(request->device_end_ns, op->end_ns);
+    }
+    st_model_destroy(model);
+}
+
 /* What one process tells by itself must come out the same beside another: all but other, overlap and idle. */
 static void same_as_alone(void **state)
 {
@@ -135,12 +167,22 @@ static void devices_by_uuid(void **state)
     scene_expect_device(second, &(struct scene_expected_device){2, 30, 30, 0, 0, 0, 0, 70});
     st_report_finish(&report);
 
-    one.uuids[0] = two.uuids[0] = NULL; /* not recorded */
+    static const char *const UNKNOWN[] = {NULL, ""}; /* no DEVICE row; one without uuid */
+    for (size_t i = 0; i < 2; i++) {
+        one.uuids[0] = one.uuids[1] = two.uuids[0] = two.uuids[1] = UNKNOWN[i];
+        report = run_of_two(&one, &two);
+        const struct st_report_request *apart = request_of(&report, "71", 1);
+        assert_int_equal(apart->devices[0].overlap_other_ns, 0);
+        assert_int_equal(apart->devices[1].overlap_other_ns, 0);
+        assert_int_equal(request_of(&report, "72", 1)->devices[0].device, 2);
+        assert_int_equal(request_of(&report, "72", 1)->devices[1].device, 3);
+        st_report_finish(&report);
+    }
+
+    one.uuids[0] = one.uuids[1] = two.uuids[0] = two.uuids[1] = "aa"; /* nonsense, but not one device in a process */
     report = run_of_two(&one, &two);
-    const struct st_report_request *apart = request_of(&report, "71", 1);
-    assert_int_equal(apart->devices[0].overlap_other_ns, 0);
-    assert_int_equal(apart->devices[1].overlap_other_ns, 0);
-    assert_int_not_equal(request_of(&report, "72", 1)->devices[0].device, apart->devices[0].device);
+    assert_int_equal(request_of(&report, "72", 1)->device_count, 2);
+    assert_int_equal(report.device_count, 2);
     st_report_finish(&report);
 }
 
@@ -307,10 +349,10 @@ static void request_ids(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_device),         cmocka_unit_test(same_as_alone),      cmocka_unit_test(devices_by_uuid),
-        cmocka_unit_test(belongs_by_process), cmocka_unit_test(waits_for_its_own),  cmocka_unit_test(phases),
-        cmocka_unit_test(one_id_twice),       cmocka_unit_test(device_time_of_one), cmocka_unit_test(rules),
-        cmocka_unit_test(request_ids),
+        cmocka_unit_test(one_device),      cmocka_unit_test(same_as_alone),      cmocka_unit_test(links),
+        cmocka_unit_test(devices_by_uuid), cmocka_unit_test(belongs_by_process), cmocka_unit_test(waits_for_its_own),
+        cmocka_unit_test(phases),          cmocka_unit_test(one_id_twice),       cmocka_unit_test(device_time_of_one),
+        cmocka_unit_test(rules),           cmocka_unit_test(request_ids),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
