@@ -46,7 +46,8 @@ static const struct argp_option view_options[] = {
     {"format", KEY_FORMAT, "FORMAT", 0, "csv or md for tables", 2},
     {"color", KEY_COLOR, "WHEN", 0, "auto, always or never; NO_COLOR is respected", 2},
     {"strict", KEY_STRICT, NULL, 0,
-     "exit 1 when the list `missing` of the JSON document is not empty: the trace is not complete, anything under "
+     "exit 1 when the list `missing` of the JSON document is not empty: a file was left out, a trace is not complete, "
+     "anything under "
      "`lost` is not 0, CUDA functions were not intercepted, device time was not collected, or the collecting of "
      "something stopped or has holes; stderr says which",
      2},

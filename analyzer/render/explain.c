@@ -109,7 +109,7 @@ const struct st_explanation st_explanations[] = {
     {"shared", "shared|shared by",
      "Device time in which work of two or more top-level stages of the request ran at once."},
     {"unattributed", "unattributed", "Work and time that no stage claims. Never spread over stages."},
-    {"other", "other", "Device time in which operations ran, but none of this request."},
+    {"other", "other", "Device time in which operations ran, but none of this request: work of other requests, or of other processes."},
     {"idle", "idle", "The request's wall in which the device ran nothing, by cause; of the one request above."},
     {"residual", "residual",
      "Wall \xe2\x88\x92 (stages + shared + unattributed + other + idle), in nanoseconds. Anything but 0 is a defect."},
