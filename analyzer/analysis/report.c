@@ -175,9 +175,10 @@ enum st_status st_report_build(const struct st_model *model, const struct st_rep
         status = status == ST_OK ? st_answer_select(&answer, err) : status;
         if (status == ST_OK) {
             bool good = st_answer_facts(&answer) && st_answer_collected(&answer) && list_left_out(&answer) &&
-                        st_answer_requests(&answer) && st_answer_syncs(&answer) &&
-                        st_answer_kernels(&answer) && st_answer_host_functions(&answer) &&
-                        st_answer_transfers(&answer) && st_answer_errors(&answer) && add_notes(&answer) && note_missing_cpu(&answer) && !st_arena_failed(answer.arena);
+                        st_answer_requests(&answer) && st_answer_syncs(&answer) && st_answer_kernels(&answer) &&
+                        st_answer_host_functions(&answer) && st_answer_transfers(&answer) &&
+                        st_answer_errors(&answer) && add_notes(&answer) && note_missing_cpu(&answer) &&
+                        !st_arena_failed(answer.arena);
             status = good ? ST_OK : ST_NO_MEMORY;
         }
     }

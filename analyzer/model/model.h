@@ -127,9 +127,8 @@ enum st_call_kind { /* what a call counts as; operations only, once each (surfac
 
 struct st_call {
     int64_t begin_ns, end_ns;
-    int64_t value;   /* copy, memset, alloc: bytes; sync: thread CPU ns inside; event record, stream wait: the event; host
-                      * function: the function;
-                      * graph launch: kernel nodes that it runs, or ST_GRAPH_UNKNOWN */
+    int64_t value;   /* copy, memset, alloc: bytes; sync: thread CPU ns inside; event record, stream wait: the event;
+                      * host function: the function; graph launch: kernel nodes that it runs, or ST_GRAPH_UNKNOWN */
     uint64_t handle; /* launch: function; copy, memset, graph launch, event record, stream wait: stream; sync: object */
     uint32_t span;   /* index into spans[], ST_NONE = in none */
     uint32_t group;

@@ -14,6 +14,7 @@ import signal
 import subprocess
 import time
 
+import hosts
 import lib
 import lives
 import placing
@@ -507,6 +508,26 @@ def host_only(checks):
         checks.ok(any(one['process'] == blind for one in document['capabilities']), 'capabilities: of which process')
 
 
+def host_functions(checks):
+    """What threads of the driver ran, by name: the sums of both processes."""
+    with lib.workdir() as folder:
+        run, alone = secrets.token_hex(16), []
+        for name in ('one', 'two'):
+            traced = lib.Traced(
+                folder, [lib.program('hosts')], mapping=hosts.MAP, name=name, STAGETAP_INTERNAL_RUN=run
+            )
+            alone.append(lib.report(checks, '--request', 'all', traced.trace, what=f'host functions: {name}'))
+        document = lib.report(checks, '--request', 'all', folder, what='host functions: both')
+        if document is None or None in alone:
+            return
+        how = ('host_functions', ('function', 'stage'), ('count', 'total_ns'))
+        want = sums(alone, *how)
+        checks.ok(want, 'host functions: there are some')
+        checks.equal(want, sums([document], *how), 'host functions: by name, the sums of both')
+        for key, value in document['host_functions_total'].items():
+            checks.equal(sum(one['host_functions_total'][key] for one in alone), value, f'host functions: {key}')
+
+
 def live(checks):
     """One of two still runs."""
     with lib.workdir() as folder:
@@ -556,6 +577,7 @@ def main():
     one_id_twice(checks)
     families(checks)
     host_only(checks)
+    host_functions(checks)
     live(checks)
     checks.finish()
 
