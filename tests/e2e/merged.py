@@ -85,7 +85,8 @@ def merged_truth(pair, pid):
         if other != pid:
             others += [op for op in placing.read_truth(path)[0] if op.op in placing.BUSY_OPS]
     taken = sorted((op.start, op.end) for op in others)  # both see the one device
-    run = placing.Run(ops, list(without(idles, taken)), placing.read_timings(pair.timings[pid], lib.DEMO_ROWS), (), calls)
+    spans = placing.read_timings(pair.timings[pid], lib.DEMO_ROWS)
+    run = placing.Run(ops, list(without(idles, taken)), spans, (), calls)
     run.ops = run.ops + others  # placed already: these are nobody's here
     return truth.figures_of(run)
 
@@ -134,9 +135,8 @@ def as_alone(checks, pair, document, alone):
     for pid, single in alone.items():
         shift = single['traces'][0]['monotonic_start_ns'] - zero
         requests, _ = of_process(document, pid)
-        checks.equal(
-            [request['id'] for request in single['requests']], [request['id'] for request in requests], f'{pid}: requests'
-        )
+        want_ids, got_ids = ([request['id'] for request in part] for part in (single['requests'], requests))
+        checks.equal(want_ids, got_ids, f'{pid}: requests')
         for want, got in zip(single['requests'], requests):
             label = f'request {pid}:{got["id"]}'
             checks.equal(want['begin_ns'] + shift, got['begin_ns'], f'{label}: begins when it did')
@@ -149,10 +149,9 @@ def as_alone(checks, pair, document, alone):
                 [device_rest(device) for device in got['devices']],
                 f'{label}: device figures as alone',
             )
-    checks.ok(
-        sum(device['other_ns'] + device['overlap_other_ns'] for r in document['requests'] for device in r['devices']) > 0,
-        'the two were at work at the same time',
-    )
+    devices = [device for request in document['requests'] for device in request['devices']]
+    together = sum(device['other_ns'] + device['overlap_other_ns'] for device in devices)
+    checks.ok(together > 0, 'the two were at work at the same time')
 
 
 def sums(documents, key, names, figures):
@@ -230,7 +229,8 @@ def agrees(checks, which):
             if not result.violations or not result.only_host:
                 break
             print(f'{which}: attempt {attempt + 1}: host times are off, nothing else')
-    checks.ok(not result.violations, f'{which}: agrees with the truths of both', '\n      '.join(result.violations[:20]))
+    violations = '\n      '.join(result.violations[:20])
+    checks.ok(not result.violations, f'{which}: agrees with the truths of both', violations)
 
 
 # ---- what is meant by FILE --------------------------------------------------------------------------------
@@ -315,6 +315,8 @@ def unlike(checks, pair, folder):
     """Another run, another machine, a copy."""
     paths = list(pair.traces.values())
     data = read(paths[0])
+    with open('/proc/sys/kernel/random/boot_id', encoding='ascii') as file:
+        checks.equal(file.read().strip().replace('-', ''), data[BOOT].hex(), 'the header tells the boot')
     other = bytearray(data)
     other[RUN], other[SESSION] = secrets.token_bytes(16), secrets.token_bytes(16)
     other_path = write(os.path.join(folder, 'other.stap'), bytes(other))
@@ -350,8 +352,8 @@ def folders(checks, pair, folder):
         os.utime(path, (1, 1))
     document = lib.report(checks, folder, what='a folder with a newer run')
     checks.equal([older_path], [trace['file'] for trace in document['traces']], 'a folder: the newer run alone')
-    checks.equal([1, 2, 3, 4], sorted(document['rounds']['first'] + document['rounds']['warmup']
-                                      + document['rounds']['steady']), 'one process: requests are numbers')
+    numbers = [number for phase in ('first', 'warmup', 'steady') for number in document['rounds'][phase]]
+    checks.equal([1, 2, 3, 4], sorted(numbers), 'one process: requests are numbers')
     os.unlink(older_path)
     away = bytearray(read(paths[0]))
     away[BOOT], away[SESSION] = secrets.token_bytes(16), secrets.token_bytes(16)
@@ -439,7 +441,8 @@ def hostile(checks, pair, folder, seconds=4):
             copy[at : at + 8] = rng.choice((0, 1, (1 << 63) - 1, 1 << 63, (1 << 64) - 1)).to_bytes(8, 'little')
             write(path, bytes(copy))
         else:
-            write(path, spoiled.spoil(rng, data, frames) if seed % 3 == 1 else spoiled.spoil_inside(rng, header, chunks))
+            inside = seed % 3 == 2
+            write(path, spoiled.spoil_inside(rng, header, chunks) if inside else spoiled.spoil(rng, data, frames))
         command = [lib.STAGETAP, 'report', '--json', '--request', 'all', good, path]
         env = lib.environment(preload=False, simgpu=False)
         result = lib.run(command, env, timeout=20, preexec_fn=spoiled.limits)
