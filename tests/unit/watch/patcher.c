@@ -81,7 +81,8 @@ int main(int argc, char **argv)
 {
     const char *where = argc == 2 ? argv[1] : "";
     void *handle = dlopen("./libcuda_patchable.so", RTLD_NOW), *pointer = NULL;
-    void *real_copy = read_address(handle, "cuMemcpyHtoD_v2"), *real_async = read_address(handle, "cuMemcpyHtoDAsync_v2");
+    void *real_copy = read_address(handle, "cuMemcpyHtoD_v2");
+    void *real_async = read_address(handle, "cuMemcpyHtoDAsync_v2");
     if (strcmp(where, "before") == 0) {
         patch(real_copy, real_async);
     }
