@@ -347,13 +347,17 @@ static int by_length(const void *left, const void *right)
     return (a->gap->start_ns > b->gap->start_ns) - (a->gap->start_ns < b->gap->start_ns);
 }
 
-static void fill_gap(const struct st_answer *answer, const struct gap_place *place, struct st_report_gap *ret)
+/* `process`: the view of a trace without requests. It is made once: its time grows with the trace. */
+static void fill_gap(const struct st_answer *answer, const struct st_request_view *process,
+                     const struct gap_place *place, struct st_report_gap *ret)
 {
     const struct st_gap *gap = place->gap;
     const struct st_model *model = answer->model;
-    struct st_request_view view;
+    struct st_request_view view = *process;
     bool has_request = place->request != ST_NONE;
-    st_view_of_group(model, has_request ? st_group_of_request(place->request) : ST_GROUP_BEFORE_FIRST, &view);
+    if (has_request) {
+        st_view_of_group(model, st_group_of_request(place->request), &view);
+    }
     *ret = (struct st_report_gap){.request = has_request ? st_answer_id(answer, place->request)
                                                          : (struct st_report_id){0},
                                   .device = gap->device,
@@ -407,8 +411,10 @@ static bool list_gaps(struct workplace *work)
     st_vec_sort(places, count, sizeof(*places), by_length);
     count = count < ST_REPORT_MAX_LIST ? count : ST_REPORT_MAX_LIST;
     report->gaps = st_arena_array(work->answer->arena, count, sizeof(*report->gaps));
+    struct st_request_view process;
+    st_view_of_group(work->answer->model, ST_GROUP_BEFORE_FIRST, &process);
     for (size_t i = 0; report->gaps && i < count; i++) {
-        fill_gap(work->answer, &places[i], &report->gaps[i]);
+        fill_gap(work->answer, &process, &places[i], &report->gaps[i]);
     }
     report->gap_count = count;
     report->gaps_known = st_model_has_device_time(work->answer->model);
