@@ -160,6 +160,7 @@ static bool open_sink(uint64_t start_ticks)
         .program = session.program,
         .temporary = st_options_environment("TMPDIR"),
         .limit_bytes = st_options.limit_bytes,
+        .run = session.run,
         .process_start_ns = process_start_realtime_ns(start_ticks),
     };
     if (!st_sink_open(&session.sink, &request)) {
