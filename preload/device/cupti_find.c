@@ -22,7 +22,17 @@ static const char *const sonames[] = {
 
 /* Below the folder of a mapped libcuda or libcudart: itself, and where Python wheels put it. */
 static const char *const beside[] = {"", "/../../cuda_cupti/lib"};
-static const char *const below_toolkit[] = {"/extras/CUPTI/lib64", "/lib64", "/lib", "/targets/x86_64-linux/lib"};
+static const char *const below_toolkit[] = {
+    "/extras/CUPTI/lib64",
+    "/lib64",
+    "/lib",
+#if defined(__aarch64__)
+    "/targets/sbsa-linux/lib",
+    "/targets/aarch64-linux/lib", /* servers, Jetson */
+#else
+    "/targets/x86_64-linux/lib",
+#endif
+};
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 static struct {
