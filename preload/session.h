@@ -19,8 +19,8 @@ bool st_session_start(void);
 void st_session_on_first_call(void);
 void st_session_on_init(void);
 
-/* The process is about to end, the driver is still there: everything so far goes to the trace, and the device library is
- * asked for the last time. Exit handlers and destructors of the program that follow are still recorded. */
+/* The process is about to end, the driver is still there: everything so far goes to the trace, and the device library
+ * is asked for the last time. Exit handlers and destructors of the program that follow are still recorded. */
 void st_session_settle(void);
 
 /* Close the trace: from our destructor, which is the last one, or by quick_exit(). Once. */
