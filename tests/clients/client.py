@@ -132,8 +132,9 @@ class Client:
         return condition
 
     def case(self, label, command, model='', same_files=True, same_output=True, status=0, timeout=300, expect=None,
-             **env):
-        """Run it twice and compare. `expect(client, label, run, seens)`: more to be checked. Returns the traced Run."""
+             has_device_times=True, **env):
+        """Run it twice and compare. `model`: SIMGPU_MODEL's text. `expect(client, label, run, seens)`: more to be checked.
+        `env`: further variables. Returns the traced Run."""
         folder = self.work / label.replace(' ', '-')
         folder.mkdir()
         bare = Run(self, folder / 'bare', command, False, model, timeout, env)
@@ -147,10 +148,10 @@ class Client:
         if same_files:
             differ = [name for name in bare.files if not filecmp.cmp(bare.folder / name, seen.folder / name, False)]
             self.check(not differ, f'{label}: files are equal byte by byte', differ)
-        self._compare(label, bare, seen, expect)
+        self._compare(label, bare, seen, expect, has_device_times)
         return seen
 
-    def _compare(self, label, bare, seen, expect):
+    def _compare(self, label, bare, seen, expect, has_device_times):
         truths = {pid_of(path): path for path in seen.truths}
         seens = [agree.Seen(STAGETAP, path) for path in seen.traces]
         totals = {'truth': {}, 'seen': {}}
@@ -159,7 +160,7 @@ class Client:
             path = truths.get(one.pid, truths.get(None))
             if not self.check(path is not None, f'{label}: process {one.pid} is in the truth', truths):
                 continue
-            truth, told, faults = agree.compare(one, path)
+            truth, told, faults = agree.compare(one, path, has_device_times)
             self.check(not faults, f'{label}: report, calls of each thread and device times as the truth has them',
                        '\n'.join(faults[:20]))
             for key in truth:
@@ -182,7 +183,6 @@ class Client:
             pair(lambda figures: figures['syncs']),
             pair(lambda figures: figures['graph_launches']),
             f'{seen.wall_s / bare.wall_s:.2f}')) + ' |')
-        self.last = pair(lambda figures: figures['launches'])
 
     def finish(self):
         for row in self.rows:
