@@ -160,6 +160,7 @@ static bool open_sink(uint64_t start_ticks)
         .program = session.program,
         .temporary = st_options_environment("TMPDIR"),
         .limit_bytes = st_options.limit_bytes,
+        .run = session.run,
         .process_start_ns = process_start_realtime_ns(start_ticks),
     };
     if (!st_sink_open(&session.sink, &request)) {
@@ -211,6 +212,7 @@ static bool prepare(struct st_writer_setup *ret_setup)
     };
     memcpy(ret_setup->header.session, session.id, sizeof(session.id));
     memcpy(ret_setup->header.run, session.run, sizeof(session.run));
+    memcpy(ret_setup->header.boot, st_ring_setup.head.boot, sizeof(ret_setup->header.boot));
     return true;
 }
 
@@ -274,8 +276,8 @@ void st_session_on_init(void)
     }
     int saved_errno = errno;
     if (!atomic_flag_test_and_set(&is_registered)) {
-        at_quick_exit(st_session_finish);
-        atexit(st_session_finish); /* after the driver's own handlers were registered: runs before them */
+        at_quick_exit(st_session_finish); /* no destructors follow */
+        atexit(st_session_settle); /* after the driver's own handlers were registered: runs before them */
     }
     if (st_options.mode == ST_MODE_TRACE || st_options.mode == ST_MODE_DIAGNOSE) {
         st_suppress++;
@@ -296,11 +298,29 @@ void st_session_on_init(void)
 
 /* ---- end -------------------------------------------------------------------------------------- */
 
+/* Not in a child that no fork handler told us of: the trace is its parent's. */
+static bool is_own_trace(void)
+{
+    return !st_ring_setup.head.pid || st_ring_setup.head.pid == (uint32_t)getpid();
+}
+
+void st_session_settle(void)
+{
+    if (!is_own_trace() || atomic_load_explicit(&session.state, memory_order_acquire) != RUNNING) {
+        return;
+    }
+    st_suppress++;
+    if (!st_writer_settle(FINISH_DEADLINE_NS)) {
+        st_log(ST_LOG_WARN, "%s: the device library or the disk did not come back in time", session.sink.path);
+    }
+    st_suppress--;
+}
+
 void st_session_finish(void)
 {
     int expected = RUNNING;
-    if (st_ring_setup.head.pid && st_ring_setup.head.pid != (uint32_t)getpid()) {
-        return; /* a child that no fork handler told us of: the trace is its parent's */
+    if (!is_own_trace()) {
+        return;
     }
     if (!atomic_compare_exchange_strong(&session.state, &expected, ENDED)) {
         return;

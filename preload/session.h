@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The life of a trace in this process: nothing until the process uses CUDA (or enters a request), then a
- * file, rings and the writer; closed at exit. Also what fork() does to it.
+ * file, rings and the writer; settled when exit() begins, closed by our destructor. Also what fork() does to it.
  */
 #ifndef ST_PRELOAD_SESSION_H
 #define ST_PRELOAD_SESSION_H
@@ -19,7 +19,11 @@ bool st_session_start(void);
 void st_session_on_first_call(void);
 void st_session_on_init(void);
 
-/* Close the trace. Called once at exit, by whichever comes first of atexit and our destructor. */
+/* The process is about to end, the driver is still there: everything so far goes to the trace, and the device library
+ * is asked for the last time. Exit handlers and destructors of the program that follow are still recorded. */
+void st_session_settle(void);
+
+/* Close the trace: from our destructor, which is the last one, or by quick_exit(). Once. */
 void st_session_finish(void);
 
 /* At the end: CUDA libraries that were out of reach are reason enough for a trace that says so. */

@@ -8,7 +8,7 @@ packages="build-essential gcc g++ meson ninja-build pkg-config binutils file zst
  libzstd-dev libpng-dev zlib1g-dev libjansson-dev libsmartcols-dev libcmocka-dev uthash-dev libxxhash-dev
  python3 python3-jsonschema libjemalloc2 libtcmalloc-minimal4 libmimalloc2.0 faketime"
 
-# Only for the tests on aarch64, which are skipped without them.
+# Only for the tests on aarch64, which are skipped without them. (aarch64_libs.sh fetches the libraries.)
 extra_packages="gcc-aarch64-linux-gnu g++-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user"
 
 # Those of "$@" that are not installed.

@@ -39,6 +39,10 @@ if [ ! -f "$build/build.ninja" ]; then
     meson setup "$build" "$root" $options
 fi
 ninja -C "$build"
+# Whoever has the cross compiler tests aarch64, too.
+if [ "$sanitize" = no ] && command -v aarch64-linux-gnu-gcc >/dev/null; then
+    "$root/scripts/aarch64_libs.sh" "$build/aarch64-libs" || echo "test.sh: the whole library is not tested on aarch64"
+fi
 
 # An outer preload or stagetap setting must not reach the tests.
 for name in $(env | sed -n 's/^\(STAGETAP_[A-Z_0-9]*\|SIMGPU_[A-Z_0-9]*\|LD_PRELOAD\|LD_AUDIT\)=.*/\1/p'); do

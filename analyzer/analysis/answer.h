@@ -22,6 +22,14 @@ static inline struct st_figure st_known(int64_t value)
     return (struct st_figure){value, true};
 }
 
+/* How the report calls requests[request]. */
+static inline struct st_report_id st_answer_id(const struct st_answer *answer, uint32_t request)
+{
+    const struct st_model *model = answer->model;
+    const struct st_model_request *asked = &model->requests[request];
+    return (struct st_report_id){asked->id, model->trace_count > 1 ? model->traces[asked->trace].process : NULL};
+}
+
 /* Append one line to the report's notes (once, if it is already there). The text is copied. */
 bool st_answer_note(struct st_answer *answer, const char *text);
 /* The same for a remark about keys of the JSON document, which the screen does not show. */
@@ -35,7 +43,8 @@ bool st_rows_fit(const struct st_report_row *rows, size_t count);
 bool st_answer_next_view(const struct st_answer *answer, size_t *at, struct st_request_view *ret_view);
 
 /* Each fills its part of the report; false: out of memory. */
-bool st_answer_facts(struct st_answer *answer);     /* traces, devices, capabilities, manifest, unmatched rules */
+bool st_answer_facts(struct st_answer *answer);     /* traces, devices */
+bool st_answer_collected(struct st_answer *answer); /* capabilities, manifest, unmatched rules */
 bool st_answer_requests(struct st_answer *answer);  /* requests, outside, gaps */
 bool st_answer_syncs(struct st_answer *answer);
 bool st_answer_kernels(struct st_answer *answer);

@@ -153,12 +153,12 @@ static enum st_cause cause_of_call(const struct st_model *model, uint32_t call)
     }
 }
 
-/* Is another device at work somewhere in [from, to)? Then a wait there may be for that one. */
-static bool others_busy(const struct st_request_view *view, int64_t device, int64_t from, int64_t to)
+/* Is another device at work for the process somewhere in [from, to)? Then a wait there may be for that one. */
+static bool others_busy(const struct st_request_view *view, uint32_t trace, int64_t device, int64_t from, int64_t to)
 {
     const struct st_model *model = view->model;
     for (size_t i = view->near_first; i < view->near_end && model->ops[i].start_ns < to; i++) {
-        if (model->ops[i].end_ns > from && !st_op_is_on(&model->ops[i], device)) {
+        if (model->ops[i].end_ns > from && model->ops[i].trace == trace && !st_op_is_on(&model->ops[i], device)) {
             return true;
         }
     }
@@ -200,8 +200,9 @@ static enum st_cause cause_of_wait(const struct cutter *cutter, uint32_t call, e
         lost_cpu(model, call, end - cutter->at_ns)) {
         return idle_code;
     }
-    return others_busy(cutter->view, cutter->gap->device, cutter->at_ns, end) ? ST_CAUSE_OTHER_CALL
-                                                                             : ST_CAUSE_UNSEEN_WORK;
+    uint32_t trace = model->threads[st_model_thread_of_call(model, call)].trace;
+    return others_busy(cutter->view, trace, cutter->gap->device, cutter->at_ns, end) ? ST_CAUSE_OTHER_CALL
+                                                                                    : ST_CAUSE_UNSEEN_WORK;
 }
 
 /* From the gap's start to the entry of the launching call: what did the thread do? Both layers' calls are

@@ -53,7 +53,8 @@ static bool report_runs(struct st_answer *answer, const struct st_host_run **run
     report->host_run_count = (int64_t)count;
     report->host_functions = st_arena_array(answer->arena, count, sizeof(*report->host_functions));
     for (size_t i = 0, end; report->host_functions && i < count; i = end) {
-        for (end = i + 1; end < count && runs[end]->row == runs[i]->row && strcmp(runs[end]->name, runs[i]->name) == 0;) {
+        end = i + 1;
+        while (end < count && runs[end]->row == runs[i]->row && strcmp(runs[end]->name, runs[i]->name) == 0) {
             end++;
         }
         report->host_functions[report->host_function_count++] = sum_up(answer->model, runs + i, end - i);

@@ -92,7 +92,7 @@ static bool report_runs(struct st_answer *answer, struct run *runs, size_t count
     if (report->kernel_count > ST_REPORT_MAX_LIST) {
         report->kernel_count = ST_REPORT_MAX_LIST;
     }
-    report->kernels_known = answer->model->has_device_time;
+    report->kernels_known = st_model_has_device_time(answer->model);
     return report->kernels != NULL;
 }
 

@@ -38,10 +38,55 @@ bool st_answer_remark(struct st_answer *answer, const char *text)
     return append(answer, &answer->report->remarks, text);
 }
 
-static bool host_functions_are_missing(const struct st_model *model)
+static bool host_functions_are_missing(const struct st_model_trace *trace)
 {
     int64_t untimed = 0;
-    return st_model_counter(model, "host_functions.untimed", &untimed) && untimed > 0;
+    return st_model_counter(trace, "host_functions.untimed", &untimed) && untimed > 0;
+}
+
+static bool has_rules(const struct st_model *model)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < model->trace_count; i++) {
+        count += model->traces[i].rule_count;
+    }
+    return count > 0;
+}
+
+/* What one trace lacks. Notes that several have are told once. */
+static bool add_trace_notes(struct st_answer *answer, const struct st_model_trace *trace,
+                            const struct st_report_trace *told)
+{
+    bool good = told->own_overhead_ns.known || st_answer_remark(answer, "own_overhead_ns: not recorded");
+    if (good && !trace->has_device_time) {
+        const struct st_model_capability *kernel = st_model_capability(trace, "kernel");
+        bool is_alone = answer->model->trace_count == 1;
+        const char *text = st_arena_format(answer->arena, "device time%s%s: not collected%s%s",
+                                           is_alone ? "" : " of process ", is_alone ? "" : trace->process,
+                                           kernel && kernel->why[0] ? ": " : "", kernel ? kernel->why : "");
+        /* beside processes that have it, the figures of the others miss this one's work */
+        good = is_alone ? st_answer_remark(answer, text) : st_answer_note(answer, text);
+    }
+    if (good && trace->faults.unmatched_device > 0) {
+        good = st_answer_note(answer, "unmatched_device: operations whose launching call is not known count as "
+                                      "unattributed when exactly one request was open, else as other");
+    }
+    if (good && trace->faults.matched_by_time > 0) {
+        good = st_answer_note(answer, "some launching calls were not recorded: their operations are placed by thread "
+                                      "and time");
+    }
+    if (good && trace->has_device_time && !trace->summary.has_end && trace->op_count == 0) {
+        good = st_answer_note(answer, "no device record has reached the trace yet: returned requests that launched "
+                                      "work count as open");
+    }
+    if (good && trace->faults.launches_without_record > 0 && trace->summary.has_end) {
+        good = st_answer_note(answer, "launches_without_record: device figures miss the work of these launches");
+    }
+    if (good && host_functions_are_missing(trace)) {
+        good = st_answer_note(answer, "host_functions: the process handed over more functions than are timed (256): "
+                                      "executions of the later ones are missing");
+    }
+    return good;
 }
 
 /* Which keys are null and why, and what a reader of the figures must know. */
@@ -53,26 +98,8 @@ static bool add_notes(struct st_answer *answer)
                 st_answer_remark(answer, "transfers: repeats and round_trips are not told by this version") &&
                 st_answer_remark(answer, "gaps: time of the host off the CPU is counted as own code; excluded.* and "
                                          "dependency.other_stream are not told by this version");
-    if (good && !report->traces[0].own_overhead_ns.known) {
-        good = st_answer_remark(answer, "own_overhead_ns: not recorded");
-    }
-    if (good && !model->has_device_time) {
-        const struct st_model_capability *kernel = st_model_capability(model, "kernel");
-        good = st_answer_remark(answer, st_arena_format(answer->arena, "device time: not collected%s%s",
-                                                      kernel && kernel->why[0] ? ": " : "",
-                                                      kernel ? kernel->why : ""));
-    }
-    if (good && model->faults.unmatched_device > 0) {
-        good = st_answer_note(answer, "unmatched_device: operations whose launching call is not known count as "
-                                      "unattributed when exactly one request was open, else as other");
-    }
-    if (good && model->faults.matched_by_time > 0) {
-        good = st_answer_note(answer, "some launching calls were not recorded: their operations are placed by thread "
-                                      "and time");
-    }
-    if (good && model->has_device_time && !model->summary.has_end && model->op_count == 0) {
-        good = st_answer_note(answer, "no device record has reached the trace yet: returned requests that launched "
-                                      "work count as open");
+    for (size_t i = 0; good && i < model->trace_count; i++) {
+        good = add_trace_notes(answer, &model->traces[i], &report->traces[i]);
     }
     if (good && report->device_known_until_ns.known) {
         good = st_answer_note(
@@ -82,18 +109,11 @@ static bool add_notes(struct st_answer *answer)
                                     (double)report->device_known_until_ns.value / 1e9,
                                     (long long)report->requests_without_device_time));
     }
-    if (good && model->faults.launches_without_record > 0 && model->summary.has_end) {
-        good = st_answer_note(answer, "launches_without_record: device figures miss the work of these launches");
-    }
-    if (good && host_functions_are_missing(model)) {
-        good = st_answer_note(answer, "host_functions: the process handed over more functions than are timed (256): "
-                                      "executions of the later ones are missing");
-    }
     if (good && report->rounds.several_shapes) {
         good = st_answer_note(answer, "steady requests have several shapes: the summary covers the most frequent one");
     }
     if (good && model->request_count == 0) {
-        good = st_answer_remark(answer, model->rule_count > 0
+        good = st_answer_remark(answer, has_rules(model)
                                             ? "no request: no `request` rule of the map was met (STAGETAP_MAP, or "
                                               "stagetap run -m MAP); the lists cover the whole process, rows are under "
                                               "outside"
@@ -125,6 +145,18 @@ static bool note_missing_cpu(struct st_answer *answer)
     return true;
 }
 
+static bool list_left_out(struct st_answer *answer)
+{
+    struct st_name_list *list = &answer->report->left_out;
+    const struct st_report_options *options = answer->options;
+    list->items = st_arena_array(answer->arena, options->left_out_count, sizeof(*list->items));
+    for (size_t i = 0; list->items && i < options->left_out_count; i++) {
+        list->items[list->count++] =
+            st_arena_text(answer->arena, options->left_out[i], strlen(options->left_out[i]));
+    }
+    return list->items != NULL;
+}
+
 enum st_status st_report_build(const struct st_model *model, const struct st_report_options *options,
                                struct st_report *ret, struct st_err *err)
 {
@@ -142,9 +174,11 @@ enum st_status st_report_build(const struct st_model *model, const struct st_rep
         status = st_answer_rounds(&answer, err);
         status = status == ST_OK ? st_answer_select(&answer, err) : status;
         if (status == ST_OK) {
-            bool good = st_answer_facts(&answer) && st_answer_requests(&answer) && st_answer_syncs(&answer) &&
-                        st_answer_kernels(&answer) && st_answer_host_functions(&answer) &&
-                        st_answer_transfers(&answer) && st_answer_errors(&answer) && add_notes(&answer) && note_missing_cpu(&answer) && !st_arena_failed(answer.arena);
+            bool good = st_answer_facts(&answer) && st_answer_collected(&answer) && list_left_out(&answer) &&
+                        st_answer_requests(&answer) && st_answer_syncs(&answer) && st_answer_kernels(&answer) &&
+                        st_answer_host_functions(&answer) && st_answer_transfers(&answer) &&
+                        st_answer_errors(&answer) && add_notes(&answer) && note_missing_cpu(&answer) &&
+                        !st_arena_failed(answer.arena);
             status = good ? ST_OK : ST_NO_MEMORY;
         }
     }

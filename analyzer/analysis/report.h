@@ -2,7 +2,7 @@
 /*
  * The whole answer as plain C data: it mirrors the JSON document `stagetap.report/1` key by key, so that a
  * renderer never computes. Durations and instants are nanoseconds, instants count from the start of the
- * trace (CLOCK_MONOTONIC monotonic_start_ns). Everything in a report, texts included, belongs to it and lives
+ * earliest trace (CLOCK_MONOTONIC monotonic_start_ns). Everything in a report, texts included, belongs to it and lives
  * until st_report_finish(); the model may go before. One thread.
  *
  * Null and zero: a figure or list with known == false was not collected (JSON null, screen "–"); a known
@@ -23,6 +23,12 @@ struct st_arena;
 struct st_figure {
     int64_t value;
     bool known;
+};
+
+/* What a request is called: its number in its process, from 1; "4711:3" beside requests of other processes. */
+struct st_report_id {
+    int64_t number;      /* 0 = no request */
+    const char *process; /* st_report_trace.process; NULL: the report is of one process */
 };
 
 /* A text fact or a named count. */
@@ -66,6 +72,7 @@ struct st_report_completeness { /* was every call seen? */
 struct st_report_trace {
     const char *file;
     int64_t pid;
+    const char *process; /* "4711"; a further image of that id "4711.2" */
     const char *program; /* NULL = not recorded */
     const char *mode;    /* trace, baseline, diagnose-sync, off; NULL = not recorded */
     bool complete;       /* closed in order, nothing damaged */
@@ -84,12 +91,19 @@ struct st_report_trace {
     struct st_report_completeness completeness;
 };
 
+struct st_report_user { /* a process that sees the device */
+    const char *process;
+    int64_t ordinal; /* the device's number there */
+};
+
 struct st_report_device {
-    int64_t device;
+    int64_t device;   /* one uuid, one number, in all processes */
     const char *uuid; /* NULL = not recorded */
     const char *name; /* NULL = not recorded */
-    int64_t *pids;
+    int64_t *pids;    /* each once */
     size_t pid_count;
+    struct st_report_user *users;
+    size_t user_count;
 };
 
 struct st_report_capability {
@@ -97,6 +111,7 @@ struct st_report_capability {
     const char *state;  /* requested, accepted, seen, degraded, not_collected */
     const char *source; /* cupti, event, host */
     const char *why;    /* "" = nothing to say */
+    const char *process; /* NULL: of every process */
 };
 
 enum st_phase { ST_PHASE_NONE = 0, ST_PHASE_FIRST = 1, ST_PHASE_WARMUP = 2, ST_PHASE_STEADY = 3 };
@@ -107,7 +122,7 @@ struct st_report_rounds {
     bool several_shapes; /* the steady requests are not all of one shape: steady_* then cover the most frequent one */
     int64_t *load_ns;    /* one duration for each load outside requests */
     size_t load_count;
-    int64_t *first, *warmup, *steady; /* request ids */
+    struct st_report_id *first, *warmup, *steady;
     size_t first_count, warmup_count, steady_count;
     /* over the complete steady requests; known == false with fewer than 1 (spread: fewer than 2) */
     int64_t steady_n;
@@ -161,7 +176,7 @@ struct st_report_request_device {
 };
 
 struct st_report_request {
-    int64_t id;
+    struct st_report_id id;
     bool complete;
     const char *thread; /* thread name or "tid N" */
     const char *shape;  /* short digest; equal text = same shape */
@@ -183,7 +198,7 @@ struct st_report_request {
 /* ---- lists ---- */
 
 struct st_report_gap {
-    int64_t request; /* 0 = none: the lists cover the process (JSON null) */
+    struct st_report_id request; /* 0: none, the lists cover the process (JSON null) */
     int64_t device, start_ns, duration_ns;
     const char *before, *after; /* row, "unattributed", "other"; NULL at the edge */
     const char *cause;
@@ -289,6 +304,7 @@ struct st_report {
 
     struct st_report_api_error *api_errors;
     size_t api_error_count;
+    struct st_name_list left_out; /* files of the run that could not be read, and why */
     struct st_name_list unmatched_rules;
     struct st_name_list notes;
     struct st_name_list remarks; /* notes about keys of the JSON document: of no use on the screen */
@@ -299,10 +315,12 @@ struct st_report {
 };
 
 struct st_report_options {
-    const char *request; /* "steady", "first", "all" or an id; NULL = steady, else what there is */
+    const char *request; /* "steady", "first", "all" or an id as "3" or "4711:3"; NULL = steady, else what there is */
     int64_t device;      /* ordinal; -1 = all */
     int64_t min_gap_ns;  /* shortest gap listed; sums keep all */
     const char *rounds;  /* rule given only now ("warmup=2"): marked chosen afterwards; NULL = the trace's */
+    const char *const *left_out; /* files of the run that could not be read, and why */
+    size_t left_out_count;
 };
 
 /* Answer everything about `model`. `options` may be NULL (defaults). On failure *ret is untouched: ST_NO_MEMORY, or

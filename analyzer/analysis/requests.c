@@ -21,7 +21,24 @@ struct workplace {
     struct st_gap_list gaps;  /* of the selected requests, all devices */
     uint32_t *gap_requests;   /* beside it: request index */
     size_t gap_request_capacity;
+    bool has_device_time;  /* of the group at hand, or nothing is told: all of its processes have it … */
+    bool has_all_records;  /* … and lost none */
 };
+
+/* What the processes that have a part in the group tell of the devices. */
+static void look_at_traces(struct workplace *work, const struct st_request_view *view)
+{
+    const struct st_model *model = view->model;
+    size_t first = view->request ? view->request->trace : 0, end = view->request ? first + 1 : model->trace_count;
+    work->has_device_time = work->has_all_records = true;
+    for (size_t i = first; i < end; i++) {
+        const struct st_model_trace *trace = &model->traces[i];
+        work->has_device_time = work->has_device_time && trace->has_device_time;
+        work->has_all_records = work->has_all_records && trace->has_device_time && trace->summary.has_end &&
+                                trace->faults.lost_by_cause[ST_LOST_DEVICE_DROPPED] == 0 &&
+                                trace->faults.lost_by_cause[ST_LOST_DEVICE_UNREAD] == 0;
+    }
+}
 
 /* ---- rows ---- */
 
@@ -81,22 +98,19 @@ static void host_figures(const struct st_row_sums *sums, struct st_report_row *r
 }
 
 /* The device's records tell best; where they are not all there, what is known of the graphs does. */
-static struct st_figure graph_nodes(const struct st_model *model, const struct st_row_sums *sums)
+static struct st_figure graph_nodes(const struct workplace *work, const struct st_row_sums *sums)
 {
-    bool is_complete = model->has_device_time && model->summary.has_end &&
-                       model->faults.lost_by_cause[ST_LOST_DEVICE_DROPPED] == 0 &&
-                       model->faults.lost_by_cause[ST_LOST_DEVICE_UNREAD] == 0;
-    if (!is_complete && sums->graphs_untold == 0) {
+    if (!work->has_all_records && sums->graphs_untold == 0) {
         return st_known(sums->graph_nodes_told);
     }
-    return (struct st_figure){sums->graph_nodes, model->has_device_time};
+    return (struct st_figure){sums->graph_nodes, work->has_device_time};
 }
 
 static void fill_row(const struct workplace *work, const struct st_row_sums *sums, size_t device_count,
                      struct st_report_row *row)
 {
     const struct st_model *model = work->answer->model;
-    bool has_device_time = model->has_device_time && device_count > 0;
+    bool has_device_time = work->has_device_time && device_count > 0;
     *row = (struct st_report_row){.name = model->rows[sums->row].name,
                                   .calls = sums->calls,
                                   .device_known = has_device_time,
@@ -105,7 +119,7 @@ static void fill_row(const struct workplace *work, const struct st_row_sums *sum
                                   .launches = st_known(sums->launches),
                                   .launches_self = st_known(sums->launches_self),
                                   .graph_launches = st_known(sums->graph_launches),
-                                  .graph_nodes = graph_nodes(model, sums),
+                                  .graph_nodes = graph_nodes(work, sums),
                                   .captured = st_known(sums->captured),
                                   .failed = st_known(sums->failed),
                                   .memsets = transfer_sum(&sums->memsets, has_device_time),
@@ -216,7 +230,7 @@ static bool fill_devices(struct workplace *work, const struct st_request_view *v
 {
     ret->devices = st_arena_array(work->answer->arena, count, sizeof(*ret->devices));
     ret->device_count = count;
-    ret->devices_known = work->answer->model->has_device_time && count > 0;
+    ret->devices_known = work->has_device_time && count > 0;
     for (size_t i = 0; ret->devices && i < count; i++) {
         struct st_report_request_device *device = &ret->devices[i];
         size_t first = work->gaps.count;
@@ -247,8 +261,8 @@ static bool analyse_group(struct workplace *work, const struct st_request_view *
                           size_t *ret_device_count, struct st_report_row **ret_rows, size_t *ret_count)
 {
     int64_t devices[ST_MAX_DEVICES], shared_ns = -1;
-    const struct st_model *model = work->answer->model;
-    size_t found = model->has_device_time ? st_view_devices(view, devices, ST_MAX_DEVICES) : 0, count = 0;
+    look_at_traces(work, view);
+    size_t found = work->has_device_time ? st_view_devices(view, devices, ST_MAX_DEVICES) : 0, count = 0;
     for (size_t i = 0; i < found; i++) {
         if (work->answer->options->device < 0 || work->answer->options->device == devices[i]) {
             sums[count++] = (struct st_device_sums){.device = devices[i]};
@@ -260,7 +274,7 @@ static bool analyse_group(struct workplace *work, const struct st_request_view *
     }
     *ret_device_count = count;
     return st_hosttime(view, &work->set) &&
-           (!view->request || !view->request->is_complete || !model->has_device_time ||
+           (!view->request || !view->request->is_complete || !work->has_device_time ||
             st_wallshare(view, &work->set, &shared_ns)) &&
            st_selftime(view, &work->set, work->answer->arena, sums, count) &&
            make_rows(work, count, shared_ns, ret_rows, ret_count);
@@ -288,7 +302,7 @@ static bool fill_request(struct workplace *work, uint32_t index, struct st_repor
     size_t device_count = 0;
     int64_t tail_end_ns = 0;
     st_view_of_group(answer->model, st_group_of_request(index), &view);
-    *ret = (struct st_report_request){.id = request->id,
+    *ret = (struct st_report_request){.id = st_answer_id(answer, index),
                                       .complete = request->is_complete,
                                       .thread = request->thread == ST_NONE
                                                     ? ""
@@ -333,14 +347,19 @@ static int by_length(const void *left, const void *right)
     return (a->gap->start_ns > b->gap->start_ns) - (a->gap->start_ns < b->gap->start_ns);
 }
 
-static void fill_gap(const struct st_answer *answer, const struct gap_place *place, struct st_report_gap *ret)
+/* `process`: the view of a trace without requests. It is made once: its time grows with the trace. */
+static void fill_gap(const struct st_answer *answer, const struct st_request_view *process,
+                     const struct gap_place *place, struct st_report_gap *ret)
 {
     const struct st_gap *gap = place->gap;
     const struct st_model *model = answer->model;
-    struct st_request_view view;
+    struct st_request_view view = *process;
     bool has_request = place->request != ST_NONE;
-    st_view_of_group(model, has_request ? st_group_of_request(place->request) : ST_GROUP_BEFORE_FIRST, &view);
-    *ret = (struct st_report_gap){.request = has_request ? model->requests[place->request].id : 0,
+    if (has_request) {
+        st_view_of_group(model, st_group_of_request(place->request), &view);
+    }
+    *ret = (struct st_report_gap){.request = has_request ? st_answer_id(answer, place->request)
+                                                         : (struct st_report_id){0},
                                   .device = gap->device,
                                   .start_ns = gap->start_ns,
                                   .duration_ns = gap->end_ns - gap->start_ns,
@@ -392,11 +411,13 @@ static bool list_gaps(struct workplace *work)
     st_vec_sort(places, count, sizeof(*places), by_length);
     count = count < ST_REPORT_MAX_LIST ? count : ST_REPORT_MAX_LIST;
     report->gaps = st_arena_array(work->answer->arena, count, sizeof(*report->gaps));
+    struct st_request_view process;
+    st_view_of_group(work->answer->model, ST_GROUP_BEFORE_FIRST, &process);
     for (size_t i = 0; report->gaps && i < count; i++) {
-        fill_gap(work->answer, &places[i], &report->gaps[i]);
+        fill_gap(work->answer, &process, &places[i], &report->gaps[i]);
     }
     report->gap_count = count;
-    report->gaps_known = work->answer->model->has_device_time;
+    report->gaps_known = st_model_has_device_time(work->answer->model);
     free(places);
     return report->gaps != NULL;
 }

@@ -7,9 +7,10 @@
  *   shape           A      A       A       B       A             A      A
  *   warmup=1        first  warmup  steady  first   steady        first  warmup
  *
- * first: the first of its shape, or the first after a load. A shape is the set of stages, the steps, what
- * was launched (kernel × count) and whether a load ran inside. stable=P%/K: warm-up ends where K rounds of
- * one shape in a row lie within P % of the smallest. Incomplete requests have no phase.
+ * first: the first of its shape, or the first after a load, in its process: each process of a run warms up by itself.
+ * A shape is the set of stages, the steps, what was launched (kernel × count) and whether a load ran inside.
+ * stable=P%/K: warm-up ends where K rounds of one shape in a row lie within P % of the smallest. Incomplete requests
+ * have no phase. The summary is over the steady requests of all processes.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -42,6 +43,7 @@ static uint64_t hash_text(const char *text)
 /* ---- shapes ---- */
 
 struct function { /* a launched function and the name that the device's records gave it */
+    uint32_t trace;
     uint64_t handle;
     uint64_t hash;
 };
@@ -49,6 +51,9 @@ struct function { /* a launched function and the name that the device's records 
 static int by_handle(const void *left, const void *right)
 {
     const struct function *a = left, *b = right;
+    if (a->trace != b->trace) {
+        return a->trace < b->trace ? -1 : 1;
+    }
     if (a->handle != b->handle) {
         return a->handle < b->handle ? -1 : 1;
     }
@@ -64,14 +69,16 @@ static struct function *name_functions(const struct st_model *model, size_t *ret
         const struct st_op *op = &model->ops[i];
         if (op->kind == ST_OP_KERNEL && op->call != ST_NONE && op->name < model->name_count &&
             model->calls[op->call].counts_as == ST_COUNTS_LAUNCH) {
-            functions[count++] = (struct function){model->calls[op->call].handle, op->name};
+            functions[count++] = (struct function){op->trace, model->calls[op->call].handle, op->name};
         }
     }
     if (functions) {
         st_vec_sort(functions, count, sizeof(*functions), by_handle);
     }
     for (size_t i = 0; functions && i < count; i++) {
-        if (kept == 0 || functions[kept - 1].handle != functions[i].handle) {
+        if (kept == 0 || functions[kept - 1].handle != functions[i].handle ||
+            functions[kept - 1].trace != functions[i].trace) {
+            functions[kept].trace = functions[i].trace;
             functions[kept].handle = functions[i].handle;
             functions[kept++].hash = hash_text(model->names[functions[i].hash]);
         }
@@ -80,15 +87,16 @@ static struct function *name_functions(const struct st_model *model, size_t *ret
     return functions;
 }
 
-static uint64_t function_hash(const struct function *functions, size_t count, uint64_t handle)
+static uint64_t function_hash(const struct function *functions, size_t count, uint32_t trace, uint64_t handle)
 {
     size_t low = 0, high = count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (functions[middle].handle == handle) {
-            return functions[middle].hash;
+        const struct function *function = &functions[middle];
+        if (function->trace == trace && function->handle == handle) {
+            return function->hash;
         }
-        if (functions[middle].handle < handle) {
+        if (function->trace < trace || (function->trace == trace && function->handle < handle)) {
             low = middle + 1;
         } else {
             high = middle;
@@ -116,7 +124,7 @@ static uint64_t shape_of(const struct st_request_view *view, uint32_t *seen, uin
             continue;
         }
         if (call->counts_as == ST_COUNTS_LAUNCH) {
-            hash += function_hash(functions, function_count, call->handle);
+            hash += function_hash(functions, function_count, view->request->trace, call->handle);
         } else if (call->counts_as == ST_COUNTS_GRAPH_LAUNCH) {
             hash += mix(3);
         }
@@ -207,28 +215,28 @@ static struct shape_state *find_state(struct shape_state *states, size_t *count,
     return &states[(*count)++];
 }
 
-/* How many loads of the process had begun by `at_ns`; spans are in order of begin. */
-static int64_t loads_until(const struct st_model *model, int64_t at_ns, size_t *at, int64_t *count)
+/* How many loads of the process had begun by `at_ns`; its spans are in order of begin. */
+static int64_t loads_until(const struct st_model *model, uint32_t trace, int64_t at_ns, size_t *at, int64_t *count)
 {
-    for (; *at < model->span_count && model->spans[*at].begin_ns <= at_ns; ++*at) {
+    for (; *at < model->traces[trace].span_end && model->spans[*at].begin_ns <= at_ns; ++*at) {
         *count += model->spans[*at].role == ST_ROLE_LOAD;
     }
     return *count;
 }
 
-static bool find_phases(struct st_answer *answer, const uint64_t *hashes, const struct st_rounds_rule *rule)
+/* The phases of one process. states: `size` of them. */
+static void find_phases_of(struct st_answer *answer, uint32_t trace, const uint64_t *hashes,
+                           const struct st_rounds_rule *rule, struct shape_state *states, size_t size)
 {
     const struct st_model *model = answer->model;
-    enum { MOST_STATES = 4096 };
-    size_t size = model->request_count < MOST_STATES ? model->request_count : MOST_STATES, count = 0, span = 0;
-    struct shape_state *states = malloc((size + 1) * sizeof(*states));
+    size_t count = 0, span = model->traces[trace].span_first;
     int64_t load_count = 0;
-    if (!states) {
-        return false;
-    }
     for (size_t i = 0; i < model->request_count; i++) {
         const struct st_model_request *request = &model->requests[i];
-        int64_t loads = loads_until(model, request->begin_ns, &span, &load_count);
+        if (request->trace != trace) {
+            continue;
+        }
+        int64_t loads = loads_until(model, trace, request->begin_ns, &span, &load_count);
         struct shape_state *state = request->is_complete ? find_state(states, &count, size, hashes[i]) : NULL;
         if (!state) {
             answer->phases[i] = request->is_complete ? ST_PHASE_FIRST : ST_PHASE_NONE;
@@ -241,18 +249,30 @@ static bool find_phases(struct st_answer *answer, const uint64_t *hashes, const 
             answer->phases[i] = next_phase(answer, state, (uint32_t)i, rule);
         }
     }
+}
+
+static bool find_phases(struct st_answer *answer, const uint64_t *hashes, const struct st_rounds_rule *rule)
+{
+    enum { MOST_STATES = 4096 };
+    size_t count = answer->model->request_count, size = count < MOST_STATES ? count : MOST_STATES;
+    struct shape_state *states = malloc((size + 1) * sizeof(*states));
+    for (size_t i = 0; states && i < answer->model->trace_count; i++) {
+        find_phases_of(answer, (uint32_t)i, hashes, rule, states, size);
+    }
+    bool good = states != NULL;
     free(states);
-    return true;
+    return good;
 }
 
 /* ---- summary ---- */
 
-static bool list_phase(struct st_answer *answer, enum st_phase phase, int64_t **ret_ids, size_t *ret_count)
+static bool list_phase(struct st_answer *answer, enum st_phase phase, struct st_report_id **ret_ids,
+                       size_t *ret_count)
 {
-    int64_t *ids = st_arena_array(answer->arena, answer->model->request_count, sizeof(*ids));
+    struct st_report_id *ids = st_arena_array(answer->arena, answer->model->request_count, sizeof(*ids));
     for (size_t i = 0; ids && i < answer->model->request_count; i++) {
         if (answer->phases[i] == phase) {
-            ids[(*ret_count)++] = answer->model->requests[i].id;
+            ids[(*ret_count)++] = st_answer_id(answer, (uint32_t)i);
         }
     }
     *ret_ids = ids;
@@ -350,10 +370,35 @@ static bool sum_up(struct st_answer *answer, const uint64_t *hashes)
     return true;
 }
 
+/* The rule that the run was started with: of its processes the first that says one. */
+static const char *recorded_rule(const struct st_model *model)
+{
+    const char *rule = NULL;
+    for (size_t i = 0; !rule && i < model->trace_count; i++) {
+        rule = st_model_key(&model->traces[i], ST_KEY_SETTING, "rounds");
+    }
+    return rule;
+}
+
+/* One rule goes for all; a process that was started with another one is named. */
+static bool note_other_rules(struct st_answer *answer)
+{
+    const struct st_model *model = answer->model;
+    bool good = true, is_told = answer->options->rounds || model->trace_count == 1;
+    for (size_t i = 0; good && !is_told && i < model->trace_count; i++) {
+        const char *rule = st_model_key(&model->traces[i], ST_KEY_SETTING, "rounds");
+        if (rule && strcmp(rule, answer->report->rounds.rule) != 0) {
+            good = st_answer_note(answer, st_arena_format(answer->arena, "process %s was run with the rule %s",
+                                                          model->traces[i].process, rule));
+        }
+    }
+    return good;
+}
+
 enum st_status st_answer_rounds(struct st_answer *answer, struct st_err *err)
 {
     struct st_report_rounds *rounds = &answer->report->rounds;
-    const char *recorded = st_model_key(answer->model, ST_KEY_SETTING, "rounds");
+    const char *recorded = recorded_rule(answer->model);
     const char *text = answer->options->rounds ? answer->options->rounds : recorded ? recorded : DEFAULT_RULE;
     struct st_rounds_rule rule;
     if (!st_parse_rounds(text, &rule)) {
@@ -370,7 +415,7 @@ enum st_status st_answer_rounds(struct st_answer *answer, struct st_err *err)
                 list_phase(answer, ST_PHASE_FIRST, &rounds->first, &rounds->first_count) &&
                 list_phase(answer, ST_PHASE_WARMUP, &rounds->warmup, &rounds->warmup_count) &&
                 list_phase(answer, ST_PHASE_STEADY, &rounds->steady, &rounds->steady_count) && list_loads(answer) &&
-                sum_up(answer, hashes);
+                sum_up(answer, hashes) && note_other_rules(answer);
     free(hashes);
     return good ? ST_OK : st_fail(err, ST_NO_MEMORY, NULL, -1, NULL, "out of memory");
 }

@@ -28,23 +28,35 @@ static size_t select_complete(struct st_answer *answer)
     return count;
 }
 
+/* "3", or "4711:3", which is fine for one process, too. */
 static enum st_status select_id(struct st_answer *answer, const char *text, struct st_err *err)
 {
+    const struct st_model *model = answer->model;
+    const char *colon = strchr(text, ':'), *number = colon ? colon + 1 : text;
     char *end;
-    long long id = strtoll(text, &end, 10);
-    if (*text == 0 || *end != 0) {
+    long long id = strtoll(number, &end, 10);
+    if (*number == 0 || *end != 0) {
         return st_fail(err, ST_USAGE, NULL, -1, "use an id, steady, first or all", "request \"%.80s\"", text);
     }
-    for (size_t i = 0; i < answer->model->request_count; i++) {
-        if (answer->model->requests[i].id == id) {
+    if (!colon && model->trace_count > 1) {
+        return st_fail(err, ST_USAGE, NULL, -1, "`stagetap rounds` lists them",
+                       "request %lld of which process? give PID:%lld, such as %s:%lld", id, id,
+                       model->traces[0].process, id);
+    }
+    for (size_t i = 0; i < model->request_count; i++) {
+        const char *process = model->traces[model->requests[i].trace].process;
+        size_t length = strlen(process);
+        bool is_there = !colon || (length == (size_t)(colon - text) && memcmp(process, text, length) == 0);
+        if (is_there && model->requests[i].id == id) {
             answer->selected[i] = true;
             answer->report->selected_requests = 1;
-            answer->report->selection = st_arena_format(answer->arena, "request %lld", id);
+            answer->report->selection =
+                st_arena_format(answer->arena, "request %s", model->trace_count > 1 ? text : number);
             return ST_OK;
         }
     }
-    return st_fail(err, ST_USAGE, NULL, -1, "`stagetap rounds` lists them", "no request %lld; there are %zu", id,
-                   answer->model->request_count);
+    return st_fail(err, ST_USAGE, NULL, -1, "`stagetap rounds` lists them", "no request %.80s; there are %zu", text,
+                   model->request_count);
 }
 
 bool st_answer_next_view(const struct st_answer *answer, size_t *at, struct st_request_view *ret_view)

@@ -60,9 +60,9 @@ static bool add_awaited(struct collected *found, const struct wait *wait, uint32
     return true;
 }
 
-/* Work of the request that was launched before the wait and ran inside it. */
-static bool find_awaited(const struct st_request_view *view, const struct st_call *call, const struct wait *wait,
-                         struct collected *found)
+/* Work of the group and the process that was launched before the wait and ran inside it. */
+static bool find_awaited(const struct st_request_view *view, const struct st_call *call, uint32_t trace,
+                         const struct wait *wait, struct collected *found)
 {
     enum { LOOK_BACK = 4096 }; /* bounds the search in a trace with one very long operation */
     const struct st_model *model = view->model;
@@ -83,7 +83,7 @@ static bool find_awaited(const struct st_request_view *view, const struct st_cal
         int64_t from = op->start_ns > call->begin_ns ? op->start_ns : call->begin_ns;
         int64_t to = op->end_ns < call->end_ns ? op->end_ns : call->end_ns;
         bool launched_before = op->call == ST_NONE || model->calls[op->call].begin_ns <= call->end_ns;
-        if (to > from && launched_before && !add_awaited(found, wait, op->row, to - from)) {
+        if (to > from && launched_before && op->trace == trace && !add_awaited(found, wait, op->row, to - from)) {
             return false;
         }
     }
@@ -104,7 +104,8 @@ static bool collect(const struct st_request_view *view, struct collected *found)
         }
         struct wait *wait = &found->waits[found->wait_count++];
         *wait = (struct wait){call->call, st_model_row_of_call(model, view->calls[i]), call->end_ns - call->begin_ns};
-        if (!find_awaited(view, call, wait, found)) {
+        uint32_t trace = model->threads[st_model_thread_of_call(model, view->calls[i])].trace;
+        if (!find_awaited(view, call, trace, wait, found)) {
             return false;
         }
     }
@@ -121,7 +122,7 @@ static bool take_awaited(struct st_answer *answer, const struct collected *found
         end++;
     }
     sync->awaited_stages = st_arena_array(answer->arena, end - *at, sizeof(*sync->awaited_stages));
-    sync->awaited_known = answer->model->has_device_time;
+    sync->awaited_known = st_model_has_device_time(answer->model);
     if (!sync->awaited_stages) {
         return false;
     }

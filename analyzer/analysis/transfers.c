@@ -193,7 +193,7 @@ static bool report_copies(struct st_answer *answer, struct copy *copies, size_t 
         }
         fill_transfer(answer, copies + i, end - i, &report->transfers[report->transfer_count++]);
     }
-    report->transfers_known = answer->model->has_device_time;
+    report->transfers_known = st_model_has_device_time(answer->model);
     return report->transfers != NULL;
 }
 

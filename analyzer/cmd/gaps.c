@@ -17,5 +17,5 @@ static int run(int argc, char **argv)
                        show);
 }
 
-const struct st_command st_command_gaps = {"gaps", "[OPTION…] [FILE]",
+const struct st_command st_command_gaps = {"gaps", "[OPTION…] [FILE…]",
                                            "when a device ran nothing inside a request, and why", run};

@@ -15,5 +15,5 @@ static int run(int argc, char **argv)
                        "Kernels by stage: count, total, shortest, median and longest time on the device.", show);
 }
 
-const struct st_command st_command_kernels = {"kernels", "[OPTION…] [FILE]",
+const struct st_command st_command_kernels = {"kernels", "[OPTION…] [FILE…]",
                                               "single and accumulated cost of each kernel", run};

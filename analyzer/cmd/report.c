@@ -11,4 +11,4 @@ static int run(int argc, char **argv)
                        st_view_report);
 }
 
-const struct st_command st_command_report = {"report", "[OPTION…] [FILE]", "the answer on one screen", run};
+const struct st_command st_command_report = {"report", "[OPTION…] [FILE…]", "the answer on one screen", run};

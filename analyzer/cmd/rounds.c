@@ -14,4 +14,4 @@ static int run(int argc, char **argv)
     return st_view_run(argc, argv, "all", "Every request, complete or not, with its phase and raw times.", show);
 }
 
-const struct st_command st_command_rounds = {"rounds", "[OPTION…] [FILE]", "every request with its raw times", run};
+const struct st_command st_command_rounds = {"rounds", "[OPTION…] [FILE…]", "every request with its raw times", run};

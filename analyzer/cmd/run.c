@@ -255,8 +255,14 @@ static void say_where(const uint8_t run[16], const struct st_launch *launch, con
                      command);
     } else if (found.count == 1) {
         st_say_error("trace %s · stagetap report %s", path, path);
-    } else {
-        st_say_error("trace %s and %zu more of this run · stagetap report %s", path, found.count - 1, path);
+    } else { /* a folder is its newest run, with all processes */
+        char *slash = strrchr(found.path, '/'), *folder;
+
+        if (slash != NULL) slash[slash == found.path] = '\0';
+        folder = quote_for_shell(slash != NULL ? found.path : ".");
+        st_say_error("trace %s and %zu more of this run · stagetap report %s", path, found.count - 1,
+                     folder != NULL ? folder : path);
+        free(folder);
     }
     free(path);
     free(found.path);

@@ -17,4 +17,4 @@ static int run(int argc, char **argv)
                        show);
 }
 
-const struct st_command st_command_syncs = {"syncs", "[OPTION…] [FILE]", "calls that waited for a device", run};
+const struct st_command st_command_syncs = {"syncs", "[OPTION…] [FILE…]", "calls that waited for a device", run};

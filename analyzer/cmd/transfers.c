@@ -16,5 +16,5 @@ static int run(int argc, char **argv)
         "Copies by direction, kind of host memory and stage: count, size, time, rate and what no kernel hid.", show);
 }
 
-const struct st_command st_command_transfers = {"transfers", "[OPTION…] [FILE]",
+const struct st_command st_command_transfers = {"transfers", "[OPTION…] [FILE…]",
                                                 "copies by direction, memory and stage", run};

@@ -2,7 +2,7 @@
 /* Shared options of the views, and the way from a FILE argument to a shown report. Main thread. */
 #include "analyzer/cmd/view.h"
 
-#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -34,7 +34,7 @@ enum {
 
 static const struct argp_option view_options[] = {
     {"json", KEY_JSON, NULL, 0, "the whole document stagetap.report/1", 1},
-    {"request", KEY_REQUEST, "WHICH", 0, "steady (default), first, all, or a number", 1},
+    {"request", KEY_REQUEST, "WHICH", 0, "steady (default), first, all, or a number (several processes: PID:N)", 1},
     {"stage", KEY_STAGE, "NAME", 0, "only this row and what is below it", 1},
     {"device", KEY_DEVICE, "N", 0, "only this device", 1},
     {"rounds", KEY_ROUNDS, "RULE", 0, "warmup=N or stable=P%/K instead of the trace's own rule; marked so", 1},
@@ -46,7 +46,8 @@ static const struct argp_option view_options[] = {
     {"format", KEY_FORMAT, "FORMAT", 0, "csv or md for tables", 2},
     {"color", KEY_COLOR, "WHEN", 0, "auto, always or never; NO_COLOR is respected", 2},
     {"strict", KEY_STRICT, NULL, 0,
-     "exit 1 when the list `missing` of the JSON document is not empty: the trace is not complete, anything under "
+     "exit 1 when the list `missing` of the JSON document is not empty: a file was left out, a trace is not complete, "
+     "anything under "
      "`lost` is not 0, CUDA functions were not intercepted, device time was not collected, or the collecting of "
      "something stopped or has holes; stderr says which",
      2},
@@ -70,12 +71,15 @@ static bool parse_format(const char *text, enum st_grid_format *ret)
     return true;
 }
 
+/* A phase, a number, or PID:N; a second image of a process id is called PID.2. */
 static bool is_request(const char *text)
 {
+    const char *colon = strchr(text, ':');
     int64_t id;
 
     return strcmp(text, "steady") == 0 || strcmp(text, "first") == 0 || strcmp(text, "all") == 0 ||
-           st_count_parse(text, &id);
+           ((colon == NULL || (colon > text && strspn(text, "0123456789.") == (size_t)(colon - text))) &&
+            st_count_parse(colon == NULL ? text : colon + 1, &id));
 }
 
 static bool is_color(const char *text)
@@ -99,7 +103,8 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         view->filter.utc = true;
         return 0;
     case KEY_REQUEST:
-        if (!is_request(argument)) argp_error(state, "--request=%s: give steady, first, all or a number", argument);
+        if (!is_request(argument))
+            argp_error(state, "--request=%s: give steady, first, all, a number or PID:N", argument);
         view->options.request = argument;
         return 0;
     case KEY_STAGE:
@@ -137,7 +142,6 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         view->color = argument;
         return 0;
     case ARGP_KEY_ARG:
-        if (view->word_count == view->word_limit) argp_error(state, "%s: one argument too many", argument);
         view->words[view->word_count++] = argument;
         return 0;
     default:
@@ -203,11 +207,15 @@ static void explain(const char *figure)
     exit(ST_EXIT_USAGE);
 }
 
-void st_view_parse(struct st_view *view, int argc, char **argv, int words, const char *arguments, const char *doc)
+void st_view_parse(struct st_view *view, int argc, char **argv, const char *arguments, const char *doc)
 {
     struct argp argp = {view_options, parse_option, arguments, doc};
 
-    *view = (struct st_view){.word_limit = words, .color = "auto"};
+    *view = (struct st_view){.color = "auto", .words = calloc((size_t)argc, sizeof(*view->words))};
+    if (view->words == NULL) {
+        st_say_error("out of memory");
+        exit(ST_EXIT_UNREADABLE);
+    }
     view->options.device = -1;
     view->options.min_gap_ns = 20000;
     view->filter.top = 20;
@@ -216,13 +224,18 @@ void st_view_parse(struct st_view *view, int argc, char **argv, int words, const
     choose_style(view);
 }
 
+void st_view_finish(struct st_view *view)
+{
+    free(view->words);
+}
+
 /* The exit code for a failed call of the library. */
 static int exit_code_of(enum st_status status)
 {
     return status == ST_USAGE ? ST_EXIT_USAGE : ST_EXIT_UNREADABLE;
 }
 
-/* Does the trace know this device (-1 = no particular one)? One that lists none is shown without. */
+/* Does the run know this device (-1 = no particular one)? One that lists none is shown without. */
 static bool has_device(const struct st_report *report, int64_t device)
 {
     if (report->device_count == 0) return true;
@@ -232,7 +245,7 @@ static bool has_device(const struct st_report *report, int64_t device)
     return device < 0;
 }
 
-static void say_no_device(const char *path, const struct st_report *report, int64_t device)
+static void say_no_device(const struct st_report *report, int64_t device)
 {
     char known[256] = "";
 
@@ -240,29 +253,91 @@ static void say_no_device(const char *path, const struct st_report *report, int6
         size_t used = strlen(known);
         snprintf(known + used, sizeof(known) - used, " %d", (int)report->devices[i].device);
     }
-    st_say_error("%s: has no device %d; it has:%s", path, (int)device, known);
+    st_say_error("%s%s: has no device %d; it has:%s", report->traces[0].file, report->trace_count > 1 ? " …" : "",
+                 (int)device, known);
 }
 
-int st_view_open(struct st_view *view, const char *word, struct st_report *ret)
+/* Every file that can be read into models[]; the others are said and left out. Returns the last failure. */
+static enum st_status load_all(struct st_run_files *files, struct st_model **models, size_t *ret_count)
 {
-    char path[PATH_MAX];
-    struct st_model *model = NULL;
+    enum st_status status = ST_OK;
+
+    for (size_t i = 0; i < files->paths.count; i++) {
+        struct st_err err = {.offset = -1};
+        enum st_status got = st_model_load(files->paths.items[i], &models[*ret_count], &err);
+
+        if (got == ST_OK) {
+            ++*ret_count;
+            continue;
+        }
+        st_say_err(&err);
+        status = st_run_files_leave_out(files, &err) ? got : ST_NO_MEMORY;
+    }
+    return status;
+}
+
+/* All files into one model. What failed was said; ST_OK if anything could be read. */
+static enum st_status load(struct st_run_files *files, struct st_model **ret_model)
+{
+    struct st_model **models = calloc(files->paths.count, sizeof(struct st_model *));
     struct st_err err = {.offset = -1};
+    enum st_status status = ST_NO_MEMORY;
+    size_t count = 0;
+
+    if (models != NULL) status = load_all(files, models, &count);
+    if (count == 1) {
+        *ret_model = models[0];
+        status = ST_OK;
+    } else if (count > 1) {
+        status = st_model_merge(models, count, ret_model, &err);
+        if (status != ST_OK) st_say_err(&err);
+    }
+    free(models);
+    return status;
+}
+
+/* The report of the files that were found. What failed was said. */
+static enum st_status open_files(const struct st_view *view, struct st_run_files *files, struct st_report *ret)
+{
+    struct st_report_options options = view->options;
+    struct st_err err = {.offset = -1};
+    struct st_model *model = NULL;
     enum st_status status;
 
-    if (view->json) view->options.min_gap_ns = 0; /* --min cuts the screen only */
-    status = st_reader_find(word, path, sizeof(path), &view->filter.name_file, &err);
-    if (status == ST_OK) status = st_model_load(path, &model, &err);
-    if (status == ST_OK) status = st_report_build(model, &view->options, ret, &err);
+    for (size_t i = 0; i < files->copies.count; i++) st_say_error("%s", files->copies.items[i]);
+    for (size_t i = 0; i < files->left_out.count; i++) st_say_error("%s", files->left_out.items[i]);
+    status = load(files, &model);
+    if (status != ST_OK) return status;
+    options.left_out = (const char *const *)files->left_out.items;
+    options.left_out_count = files->left_out.count;
+    status = st_report_build(model, &options, ret, &err);
+    if (status != ST_OK) st_say_err(&err);
     st_model_destroy(model);
-    if (status == ST_OK && has_device(ret, view->options.device)) return ST_EXIT_OK;
-    if (status == ST_OK) {
-        say_no_device(path, ret, view->options.device);
+    return status;
+}
+
+int st_view_open(struct st_view *view, int first_word, struct st_report *ret)
+{
+    struct st_run_files files;
+    struct st_err err = {.offset = -1};
+    enum st_status status =
+        st_reader_find_run(view->words + first_word, (size_t)(view->word_count - first_word), &files, &err);
+
+    if (status != ST_OK) {
+        st_say_err(&err);
+        return exit_code_of(status);
+    }
+    if (view->json) view->options.min_gap_ns = 0; /* --min cuts the screen only */
+    view->filter.name_file = files.guessed;
+    status = open_files(view, &files, ret);
+    st_run_files_finish(&files);
+    if (status != ST_OK) return exit_code_of(status);
+    if (!has_device(ret, view->options.device)) {
+        say_no_device(ret, view->options.device);
         st_report_finish(ret);
         return ST_EXIT_USAGE;
     }
-    st_say_err(&err);
-    return exit_code_of(status);
+    return ST_EXIT_OK;
 }
 
 static void say_one_missing(void *context, const char *what)
@@ -335,11 +410,13 @@ int st_view_run(int argc, char **argv, const char *request, const char *doc, st_
     struct st_report report;
     int code;
 
-    st_view_parse(&view, argc, argv, 1, "[FILE]", doc);
+    st_view_parse(&view, argc, argv, "[FILE…]", doc);
     if (view.options.request == NULL) view.options.request = request;
-    code = st_view_open(&view, view.words[0], &report);
-    if (code != ST_EXIT_OK) return code;
-    code = st_view_has_stage(&report, view.filter.stage) ? st_view_show(&view, &report, show) : ST_EXIT_USAGE;
-    st_report_finish(&report);
+    code = st_view_open(&view, 0, &report);
+    if (code == ST_EXIT_OK) {
+        code = st_view_has_stage(&report, view.filter.stage) ? st_view_show(&view, &report, show) : ST_EXIT_USAGE;
+        st_report_finish(&report);
+    }
+    st_view_finish(&view);
     return code;
 }

@@ -14,9 +14,8 @@
 #include "analyzer/render/views.h"
 
 struct st_view {
-    const char *words[2]; /* arguments that are no options */
+    const char **words; /* arguments that are no options */
     int word_count;
-    int word_limit;
     bool json;
     bool strict;
     const char *color;   /* auto, always, never */
@@ -30,14 +29,14 @@ struct st_view {
 typedef bool (*st_view_fn)(const struct st_report *report, const struct st_filter *filter,
                            const struct st_style *style);
 
-/* Parse the shared options. *view is set to defaults first; `words` is how many plain arguments may stand
- * (NAME and FILE, or FILE). Exits with 2 on a mistake and with 0 after --help or
- * --explain. */
-void st_view_parse(struct st_view *view, int argc, char **argv, int words, const char *arguments, const char *doc);
+/* Parse the shared options. *view is set to defaults first; `arguments` says which plain arguments there are. Exits
+ * with 2 on a mistake and with 0 after --help or --explain. The caller finishes *view. */
+void st_view_parse(struct st_view *view, int argc, char **argv, const char *arguments, const char *doc);
+void st_view_finish(struct st_view *view);
 
-/* Read the trace that `word` means (NULL = the newest here) and build its report. Returns an exit code;
- * on ST_EXIT_OK the caller finishes *ret. Errors were said. */
-int st_view_open(struct st_view *view, const char *word, struct st_report *ret);
+/* Read the traces that words[first_word …] mean (none = the newest run here) and build their report. Returns an exit
+ * code; on ST_EXIT_OK the caller finishes *ret. Errors were said. */
+int st_view_open(struct st_view *view, int first_word, struct st_report *ret);
 
 /* Does the report have the row `stage` (NULL: fine) or one below it? If not, said with the rows that it has. */
 bool st_view_has_stage(const struct st_report *report, const char *stage);

@@ -15,8 +15,13 @@ struct block {
     size_t used, size;
     _Alignas(16) uint8_t bytes[];
 };
+struct joined {
+    struct joined *next;
+    struct st_arena *arena;
+};
 struct st_arena {
     struct block *newest;
+    struct joined *joined;
     size_t more_owners;
     bool failed;
 };
@@ -37,6 +42,9 @@ void st_arena_destroy(struct st_arena *arena)
     if (arena && arena->more_owners > 0) {
         arena->more_owners--;
         return;
+    }
+    for (const struct joined *part = arena ? arena->joined : NULL; part; part = part->next) {
+        st_arena_destroy(part->arena);
     }
     for (struct block *block = arena ? arena->newest : NULL; block;) {
         struct block *next = block->next;
@@ -70,6 +78,16 @@ void *st_arena_alloc(struct st_arena *arena, size_t bytes)
     void *at = block->bytes + block->used;
     block->used += bytes;
     return at;
+}
+
+bool st_arena_join(struct st_arena *arena, struct st_arena *other)
+{
+    struct joined *part = st_arena_alloc(arena, sizeof(*part));
+    if (part) {
+        *part = (struct joined){arena->joined, other};
+        arena->joined = part;
+    }
+    return part != NULL;
 }
 
 void *st_arena_array(struct st_arena *arena, size_t count, size_t item_bytes)

@@ -15,6 +15,8 @@ struct st_arena *st_arena_create(void); /* NULL: out of memory */
 /* One more owner: the memory goes with the last st_arena_destroy(). Returns `arena`. */
 struct st_arena *st_arena_share(struct st_arena *arena);
 void st_arena_destroy(struct st_arena *arena); /* NULL is fine */
+/* `other` is now a part of `arena` and goes with it. False: out of memory, then `other` stays the caller's. */
+bool st_arena_join(struct st_arena *arena, struct st_arena *other);
 
 /* Zeroed, aligned for any type. NULL: out of memory (and st_arena_failed() from then on). */
 void *st_arena_alloc(struct st_arena *arena, size_t bytes);

@@ -17,18 +17,22 @@ struct st_builder *st_builder_create(const struct st_trace_header *header)
 {
     struct st_builder *builder = calloc(1, sizeof(*builder));
     struct st_model *model = calloc(1, sizeof(*model));
+    struct st_model_trace *trace = calloc(1, sizeof(*trace));
     struct st_arena *arena = st_arena_create();
-    if (!builder || !model || !arena) {
+    if (!builder || !model || !trace || !arena) {
         free(builder);
         free(model);
+        free(trace);
         st_arena_destroy(arena);
         return NULL;
     }
     model->arena = arena;
+    model->traces = trace;
+    model->trace_count = 1;
     builder->model = model;
     builder->host.rate = builder->device.rate = 1;
     if (header) {
-        model->header = *header;
+        trace->header = *header;
         builder->host.origin = (int64_t)header->start_ticks;
         builder->has_start = header->start_ticks > 0;
         /* a session that began right after the process has no estimate; the header's readings are one more point */
@@ -270,7 +274,7 @@ bool st_builder_call(struct st_builder *builder, const struct st_raw_call *raw)
 {
     const struct st_model *model = builder->model;
     if (raw->call < 0 || raw->call > UINT16_MAX || raw->span < 0 || raw->span > UINT32_MAX || raw->duration_ticks < 0) {
-        builder->model->faults.invalid_times += raw->duration_ticks < 0;
+        builder->model->traces->faults.invalid_times += raw->duration_ticks < 0;
         return true;
     }
     if ((size_t)raw->call < model->calldef_count && model->calldefs[raw->call].layer != 0) {
@@ -331,7 +335,7 @@ bool st_builder_mark(struct st_builder *builder, const struct st_raw_mark *mark)
 bool st_builder_host_run(struct st_builder *builder, const struct st_raw_host_run *run)
 {
     if (run->duration_ticks < 0) {
-        builder->model->faults.invalid_times++;
+        builder->model->traces->faults.invalid_times++;
         return true;
     }
     if (!RESERVE(builder, builder->host_runs, builder->host_run_count, builder->host_run_capacity)) {
@@ -360,9 +364,9 @@ bool st_builder_host_name(struct st_builder *builder, int64_t function, const ch
 
 bool st_builder_op(struct st_builder *builder, const struct st_raw_op *raw)
 {
-    builder->model->has_device_time = true;
+    builder->model->traces->has_device_time = true;
     if (raw->duration_ns < 0 || raw->device < 0 || raw->device > INT16_MAX) {
-        builder->model->faults.invalid_times++;
+        builder->model->traces->faults.invalid_times++;
         return true;
     }
     if (!RESERVE(builder, builder->ops, builder->op_count, builder->op_capacity)) {
@@ -415,7 +419,7 @@ bool st_builder_api(struct st_builder *builder, const struct st_raw_api *raw)
 
 bool st_builder_clock(struct st_builder *builder, const struct st_raw_clock *raw)
 {
-    int64_t at = raw->monotonic_ns - (int64_t)builder->model->header.start_monotonic_ns;
+    int64_t at = raw->monotonic_ns - (int64_t)builder->model->traces->header.start_monotonic_ns;
     int64_t width = (int64_t)((double)raw->width_ticks * (builder->host.rate > 0 ? builder->host.rate : 1));
     bool good = st_clock_add(&builder->host, raw->ticks, at, width) &&
                 (raw->device_ns == 0 || st_clock_add(&builder->device, raw->device_ns, at, width));
@@ -425,105 +429,107 @@ bool st_builder_clock(struct st_builder *builder, const struct st_raw_clock *raw
 
 bool st_builder_rule(struct st_builder *builder, const struct st_model_rule *rule)
 {
-    struct st_model *model = builder->model;
-    for (size_t i = 0; i < model->rule_count; i++) {
-        if (model->rules[i].rule == rule->rule) { /* written again with the final count */
-            model->rules[i].matched = rule->matched;
+    struct st_model_trace *trace = builder->model->traces;
+    for (size_t i = 0; i < trace->rule_count; i++) {
+        if (trace->rules[i].rule == rule->rule) { /* written again with the final count */
+            trace->rules[i].matched = rule->matched;
             return true;
         }
     }
-    if (model->rule_count == MAX_FACTS) {
+    if (trace->rule_count == MAX_FACTS) {
         return true;
     }
-    if (!RESERVE(builder, model->rules, model->rule_count, builder->rule_capacity)) {
+    if (!RESERVE(builder, trace->rules, trace->rule_count, builder->rule_capacity)) {
         return false;
     }
-    model->rules[model->rule_count++] = *rule;
+    trace->rules[trace->rule_count++] = *rule;
     return true;
 }
 
 bool st_builder_capability(struct st_builder *builder, const struct st_model_capability *capability)
 {
-    struct st_model *model = builder->model;
-    for (size_t i = 0; i < model->capability_count; i++) {
-        if (strcmp(model->capabilities[i].kind, capability->kind) == 0) {
-            model->capabilities[i] = *capability;
+    struct st_model_trace *trace = builder->model->traces;
+    for (size_t i = 0; i < trace->capability_count; i++) {
+        if (strcmp(trace->capabilities[i].kind, capability->kind) == 0) {
+            trace->capabilities[i] = *capability;
             return true;
         }
     }
-    if (model->capability_count == MAX_FACTS) {
+    if (trace->capability_count == MAX_FACTS) {
         return true;
     }
-    if (!RESERVE(builder, model->capabilities, model->capability_count, builder->capability_capacity)) {
+    if (!RESERVE(builder, trace->capabilities, trace->capability_count, builder->capability_capacity)) {
         return false;
     }
-    model->capabilities[model->capability_count++] = *capability;
+    trace->capabilities[trace->capability_count++] = *capability;
     return true;
 }
 
 bool st_builder_key(struct st_builder *builder, int64_t group, const char *key, const char *value)
 {
-    struct st_model *model = builder->model;
-    if (!RESERVE(builder, model->keys, model->key_count, builder->key_capacity)) {
+    struct st_model_trace *trace = builder->model->traces;
+    if (!RESERVE(builder, trace->keys, trace->key_count, builder->key_capacity)) {
         return false;
     }
-    model->keys[model->key_count++] = (struct st_model_key){.group = (uint8_t)group, .key = key, .value = value};
+    trace->keys[trace->key_count++] = (struct st_model_key){.group = (uint8_t)group, .key = key, .value = value};
     return true;
 }
 
 bool st_builder_counter(struct st_builder *builder, const char *name, int64_t value)
 {
-    struct st_model *model = builder->model;
-    for (size_t i = 0; i < model->counter_count; i++) {
-        if (strcmp(model->counters[i].name, name) == 0) { /* running totals: the last one counts */
-            model->counters[i].value = value;
+    struct st_model_trace *trace = builder->model->traces;
+    for (size_t i = 0; i < trace->counter_count; i++) {
+        if (strcmp(trace->counters[i].name, name) == 0) { /* running totals: the last one counts */
+            trace->counters[i].value = value;
             return true;
         }
     }
-    if (model->counter_count == MAX_FACTS) {
+    if (trace->counter_count == MAX_FACTS) {
         return true;
     }
     const char *text = st_builder_text(builder, name, strlen(name));
-    if (!text || !RESERVE(builder, model->counters, model->counter_count, builder->counter_capacity)) {
+    if (!text || !RESERVE(builder, trace->counters, trace->counter_count, builder->counter_capacity)) {
         return false;
     }
-    model->counters[model->counter_count++] = (struct st_model_counter){text, value};
+    trace->counters[trace->counter_count++] = (struct st_model_counter){text, value};
     return true;
 }
 
 bool st_builder_missed(struct st_builder *builder, const struct st_model_missed *missed)
 {
-    struct st_model *model = builder->model;
-    if (!RESERVE(builder, model->missed, model->missed_count, builder->missed_capacity)) {
+    struct st_model_trace *trace = builder->model->traces;
+    if (!RESERVE(builder, trace->missed, trace->missed_count, builder->missed_capacity)) {
         return false;
     }
-    model->missed[model->missed_count++] = *missed;
+    trace->missed[trace->missed_count++] = *missed;
     return true;
 }
 
 bool st_builder_device(struct st_builder *builder, const struct st_model_device *device)
 {
-    struct st_model *model = builder->model;
-    for (size_t i = 0; i < model->device_count; i++) {
-        if (model->devices[i].device == device->device) {
-            model->devices[i] = *device;
+    struct st_model_trace *trace = builder->model->traces;
+    for (size_t i = 0; i < trace->device_count; i++) {
+        if (trace->devices[i].device == device->device) {
+            trace->devices[i].name = device->name;
+            trace->devices[i].uuid = device->uuid;
             return true;
         }
     }
-    if (model->device_count == MAX_FACTS) {
+    if (trace->device_count == MAX_FACTS) {
         return true;
     }
-    if (!RESERVE(builder, model->devices, model->device_count, builder->device_capacity)) {
+    if (!RESERVE(builder, trace->devices, trace->device_count, builder->device_capacity)) {
         return false;
     }
-    model->devices[model->device_count++] = *device;
+    trace->devices[trace->device_count] = *device;
+    trace->devices[trace->device_count++].ordinal = device->device;
     return true;
 }
 
 void st_builder_lost(struct st_builder *builder, int64_t cause, int64_t count)
 {
     if (cause > 0 && cause < ST_LOST_CAUSES && count > 0) {
-        int64_t *sum = &builder->model->faults.lost_by_cause[cause];
+        int64_t *sum = &builder->model->traces->faults.lost_by_cause[cause];
         *sum = sum_limited(*sum, count);
     }
 }
@@ -556,10 +562,11 @@ enum st_status st_builder_finish(struct st_builder *builder, const struct st_rea
 {
     struct st_model *model = builder->model;
     if (summary) {
-        model->summary = *summary;
-        model->is_live = summary->live;
+        model->traces->summary = *summary;
+        model->traces->is_live = summary->live;
     }
-    model->file = st_builder_text(builder, file ? file : "", file ? strlen(file) : 0);
+    model->traces->file = st_builder_text(builder, file ? file : "", file ? strlen(file) : 0);
+    model->traces->process = st_arena_format(model->arena, "%u", model->traces->header.pid);
     bool good = !builder->failed && add_early_calls(builder) && st_link_times(builder) && st_link_threads(builder) &&
                 st_link_spans(builder) && st_link_calls(builder) && st_link_graphs(builder) && st_link_ops(builder) && st_link_host_runs(builder) &&
                 st_link_requests(builder) && !st_arena_failed(model->arena);

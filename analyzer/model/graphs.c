@@ -250,17 +250,17 @@ static int by_begin(const void *left, const void *right, void *context)
 }
 
 /* Host events are missing: what is known of graphs may be wrong. */
-static bool has_host_losses(const struct st_model *model)
+static bool has_host_losses(const struct st_model_trace *trace)
 {
     static const char *const names[] = {"lost.ring_full", "lost.no_thread", "lost.disk", "lost.limit"};
     static const uint8_t causes[] = {ST_LOST_RING_FULL, ST_LOST_NO_THREAD, ST_LOST_DISK, ST_LOST_LIMIT};
     int64_t value = 0;
     for (size_t i = 0; i < sizeof(causes); i++) {
-        if (model->faults.lost_by_cause[causes[i]] > 0 || (st_model_counter(model, names[i], &value) && value > 0)) {
+        if (trace->faults.lost_by_cause[causes[i]] > 0 || (st_model_counter(trace, names[i], &value) && value > 0)) {
             return true;
         }
     }
-    return model->summary.ring_lost > 0 || model->summary.missing_chunks > 0 || model->summary.damaged_chunks > 0;
+    return trace->summary.ring_lost > 0 || trace->summary.missing_chunks > 0 || trace->summary.damaged_chunks > 0;
 }
 
 bool st_link_graphs(struct st_builder *builder)
@@ -269,7 +269,7 @@ bool st_link_graphs(struct st_builder *builder)
     struct things things = {0};
     uint32_t *launches = malloc((model->call_count + 1) * sizeof(*launches));
     size_t count = 0, at = 0;
-    bool is_lossy = has_host_losses(model);
+    bool is_lossy = has_host_losses(model->traces);
     for (size_t i = 0; launches && i < model->call_count; i++) {
         if (model->calldefs[model->calls[i].call].class == ST_CLASS_GRAPH_LAUNCH) {
             launches[count++] = (uint32_t)i;

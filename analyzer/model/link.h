@@ -108,6 +108,9 @@ bool st_link_host_runs(struct st_builder *builder); /* whose call, row, group */
 bool st_link_ops(struct st_builder *builder);      /* launch, row, group; kernel rules */
 bool st_link_requests(struct st_builder *builder); /* ends, steps; lists by group */
 
+/* The lists by group of a model that has all else. False: out of memory. */
+bool st_link_lists(struct st_model *model);
+
 /* Threads by Linux id; an id that was used again has several. */
 struct st_tids {
     struct st_tid {

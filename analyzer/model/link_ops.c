@@ -278,7 +278,7 @@ static void place_op(const struct joiner *joiner, struct st_op *op)
         op->group = only != ST_NONE             ? st_group_of_request(only)
                     : model->request_count == 0 ? ST_GROUP_BEFORE_FIRST /* nobody else's, then */
                                                 : ST_NONE;
-        model->faults.unmatched_device++;
+        model->traces->faults.unmatched_device++;
         return;
     }
     uint32_t thread = ST_NONE, span;
@@ -295,7 +295,7 @@ static void place_op(const struct joiner *joiner, struct st_op *op)
     } else {
         span = thread == ST_NONE ? ST_NONE : st_model_span_at(model, thread, api->start);
         op->group = st_link_group(builder, span, api->start);
-        model->faults.matched_by_time++;
+        model->traces->faults.matched_by_time++;
     }
     op->row = st_link_row(builder, thread, span, op->group);
 }
@@ -316,18 +316,18 @@ static void mark_waiting_copy(struct st_model *model, const struct st_op *op)
 /* For each kernel name the row that a `kernel` rule gives it, or ST_NONE. */
 static uint32_t *rule_rows(struct st_builder *builder, const char *const *names, size_t count)
 {
-    struct st_model *model = builder->model;
+    const struct st_model_trace *trace = builder->model->traces;
     uint32_t *rows = malloc((count + 1) * sizeof(*rows));
     for (size_t i = 0; rows && i < count; i++) {
         rows[i] = ST_NONE;
-        for (size_t r = 0; names[i] && r < model->rule_count; r++) {
+        for (size_t r = 0; names[i] && r < trace->rule_count; r++) {
             struct st_map_capture captures[ST_MAP_MAX_CAPTURES] = {{0}};
             char name[256];
-            if (model->rules[r].source == ST_MAP_KERNEL && model->rules[r].role == ST_MAP_STAGE &&
-                st_map_glob(model->rules[r].pattern, names[i], captures)) {
-                st_map_expand(model->rules[r].name, captures, name, sizeof(name));
+            if (trace->rules[r].source == ST_MAP_KERNEL && trace->rules[r].role == ST_MAP_STAGE &&
+                st_map_glob(trace->rules[r].pattern, names[i], captures)) {
+                st_map_expand(trace->rules[r].name, captures, name, sizeof(name));
                 rows[i] = st_rows_table_intern(&builder->rows, name);
-                model->rules[r].matched++;
+                trace->rules[r].matched++;
                 break;
             }
         }
@@ -338,9 +338,10 @@ static uint32_t *rule_rows(struct st_builder *builder, const char *const *names,
 static bool apply_kernel_rules(struct st_builder *builder)
 {
     struct st_model *model = builder->model;
+    const struct st_model_trace *trace = model->traces;
     bool any = false;
-    for (size_t r = 0; r < model->rule_count; r++) {
-        any = any || model->rules[r].source == ST_MAP_KERNEL;
+    for (size_t r = 0; r < trace->rule_count; r++) {
+        any = any || trace->rules[r].source == ST_MAP_KERNEL;
     }
     if (!any) {
         return true;
@@ -369,7 +370,7 @@ static int by_start(const void *left, const void *right)
 bool st_link_ops(struct st_builder *builder)
 {
     struct st_model *model = builder->model;
-    struct joiner joiner = {.builder = builder, .tolerance = model->clock_residual_ns + JOIN_TOLERANCE_NS};
+    struct joiner joiner = {.builder = builder, .tolerance = model->traces->clock_residual_ns + JOIN_TOLERANCE_NS};
     if (builder->op_count >= ST_NONE || !st_link_list_tids(model, &joiner.tids)) {
         return false;
     }

@@ -37,7 +37,7 @@ static void end_requests(struct st_model *model)
         struct st_model_request *request = &model->requests[i];
         request->end_ns =
             request->device_end_ns > request->host_end_ns ? request->device_end_ns : request->host_end_ns;
-        model->end_ns = request->end_ns > model->end_ns ? request->end_ns : model->end_ns;
+        model->traces->end_ns = request->end_ns > model->traces->end_ns ? request->end_ns : model->traces->end_ns;
     }
 }
 
@@ -70,15 +70,15 @@ static bool find_uncovered(struct st_model *model)
             continue;
         }
         uint32_t request = st_request_of_group(call->group);
-        bool is_late = !model->summary.has_end && call->begin_ns > covered_ns;
-        bool is_to_come = is_late && model->is_live; /* not lost */
-        model->faults.launches_without_record += call->counts_as == ST_COUNTS_LAUNCH && !is_to_come;
+        bool is_late = !model->traces->summary.has_end && call->begin_ns > covered_ns;
+        bool is_to_come = is_late && model->traces->is_live; /* not lost */
+        model->traces->faults.launches_without_record += call->counts_as == ST_COUNTS_LAUNCH && !is_to_come;
         if (is_late && request != ST_NONE && model->requests[request].is_complete) {
             model->requests[request].is_complete = false;
-            model->faults.requests_uncovered++;
+            model->traces->faults.requests_uncovered++;
         }
     }
-    model->device_known_until_ns = covered_ns;
+    model->traces->device_known_until_ns = covered_ns;
     free(has_record);
     return true;
 }
@@ -106,27 +106,36 @@ static bool find_uncovered(struct st_model *model)
         }                                                                                                              \
     } while (0)
 
-bool st_link_requests(struct st_builder *builder)
+bool st_link_lists(struct st_model *model)
 {
-    struct st_model *model = builder->model;
-    model->rows = builder->rows.rows;
-    model->row_count = builder->rows.count;
     model->group_count = ST_GROUP_FIRST_REQUEST + 2 * model->request_count;
-    end_requests(model);
-    const struct st_model_capability *kernels = st_model_capability(model, "kernel");
-    model->has_device_time = model->has_device_time || (kernels && (kernels->state == ST_CAP_ACCEPTED ||
-                                                                    kernels->state == ST_CAP_SEEN));
-    model->device_known_until_ns = INT64_MIN;
-    if (model->has_device_time && !find_uncovered(model)) {
-        return false;
-    }
     LIST_BY_GROUP(model, model->ops, model->op_count, model->ops_by_group, model->op_first);
     LIST_BY_GROUP(model, model->calls, model->call_count, model->calls_by_group, model->call_first);
     LIST_BY_GROUP(model, model->spans, model->span_count, model->spans_by_group, model->span_first);
+    return true;
+}
+
+bool st_link_requests(struct st_builder *builder)
+{
+    struct st_model *model = builder->model;
+    struct st_model_trace *trace = model->traces;
+    model->rows = builder->rows.rows;
+    model->row_count = builder->rows.count;
+    end_requests(model);
+    const struct st_model_capability *kernels = st_model_capability(trace, "kernel");
+    trace->has_device_time = trace->has_device_time || (kernels && (kernels->state == ST_CAP_ACCEPTED ||
+                                                                    kernels->state == ST_CAP_SEEN));
+    trace->device_known_until_ns = INT64_MIN;
+    trace->call_end = (uint32_t)model->call_count;
+    trace->span_end = (uint32_t)model->span_count;
+    trace->op_count = model->op_count;
+    if (trace->has_device_time && !find_uncovered(model)) {
+        return false;
+    }
     for (size_t i = 0; i < model->name_count; i++) {
         model->names[i] = model->names[i] ? model->names[i] : "unnamed";
     }
-    return true;
+    return st_link_lists(model);
 }
 
 void st_model_destroy(struct st_model *model)
@@ -149,45 +158,58 @@ void st_model_destroy(struct st_model *model)
     free(model->call_first);
     free(model->spans_by_group);
     free(model->span_first);
-    free(model->rules);
-    free(model->capabilities);
-    free(model->keys);
-    free(model->counters);
-    free(model->missed);
-    free(model->devices);
+    for (size_t i = 0; i < model->trace_count; i++) {
+        free(model->traces[i].rules);
+        free(model->traces[i].capabilities);
+        free(model->traces[i].keys);
+        free(model->traces[i].counters);
+        free(model->traces[i].missed);
+        free(model->traces[i].devices);
+    }
+    free(model->traces);
     st_arena_destroy(model->arena);
     free(model);
 }
 
-const char *st_model_key(const struct st_model *model, enum st_key_group group, const char *key)
+const char *st_model_key(const struct st_model_trace *trace, enum st_key_group group, const char *key)
 {
-    for (size_t i = model->key_count; i-- > 0;) {
-        if (model->keys[i].group == group && strcmp(model->keys[i].key, key) == 0) {
-            return model->keys[i].value;
+    for (size_t i = trace->key_count; i-- > 0;) {
+        if (trace->keys[i].group == group && strcmp(trace->keys[i].key, key) == 0) {
+            return trace->keys[i].value;
         }
     }
     return NULL;
 }
 
-bool st_model_counter(const struct st_model *model, const char *name, int64_t *ret_value)
+bool st_model_counter(const struct st_model_trace *trace, const char *name, int64_t *ret_value)
 {
-    for (size_t i = 0; i < model->counter_count; i++) {
-        if (strcmp(model->counters[i].name, name) == 0) {
-            *ret_value = model->counters[i].value;
+    for (size_t i = 0; i < trace->counter_count; i++) {
+        if (strcmp(trace->counters[i].name, name) == 0) {
+            *ret_value = trace->counters[i].value;
             return true;
         }
     }
     return false;
 }
 
-const struct st_model_capability *st_model_capability(const struct st_model *model, const char *kind)
+const struct st_model_capability *st_model_capability(const struct st_model_trace *trace, const char *kind)
 {
-    for (size_t i = 0; i < model->capability_count; i++) {
-        if (strcmp(model->capabilities[i].kind, kind) == 0) {
-            return &model->capabilities[i];
+    for (size_t i = 0; i < trace->capability_count; i++) {
+        if (strcmp(trace->capabilities[i].kind, kind) == 0) {
+            return &trace->capabilities[i];
         }
     }
     return NULL;
+}
+
+bool st_model_has_device_time(const struct st_model *model)
+{
+    for (size_t i = 0; i < model->trace_count; i++) {
+        if (model->traces[i].has_device_time) {
+            return true;
+        }
+    }
+    return false;
 }
 
 uint32_t st_model_span_at(const struct st_model *model, uint32_t thread, int64_t at_ns)

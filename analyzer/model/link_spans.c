@@ -23,14 +23,14 @@ bool st_link_times(struct st_builder *builder)
     struct st_model *model = builder->model;
     struct st_clock *host = &builder->host, *device = &builder->device;
     int64_t end = 0;
-    model->clock_residual_known = host->count > 0;
+    model->traces->clock_residual_known = host->count > 0;
     if (host->count > 0 && builder->has_start && !st_clock_add(host, host->origin, 0, 0)) {
         return false;
     }
     if (!st_clock_prepare(host) || !st_clock_prepare(device)) {
         return false;
     }
-    model->clock_residual_ns = later(st_clock_residual_ns(host), st_clock_residual_ns(device));
+    model->traces->clock_residual_ns = later(st_clock_residual_ns(host), st_clock_residual_ns(device));
     for (size_t i = 0; i < builder->call_count; i++) {
         struct st_call *call = &builder->calls[i];
         call->begin_ns = st_clock_convert(host, call->begin_ns);
@@ -75,7 +75,7 @@ bool st_link_times(struct st_builder *builder)
     if (builder->has_end) {
         end = later(end, st_clock_convert(host, builder->end_ticks));
     }
-    model->end_ns = end;
+    model->traces->end_ns = end;
     return true;
 }
 
@@ -231,7 +231,7 @@ static void close_spans(struct st_builder *builder)
         const struct st_raw_end *end = &builder->ends[i];
         uint32_t index = st_link_span(builder, (uint32_t)end->span);
         if (index == ST_NONE) {
-            model->faults.spans_without_begin++;
+            model->traces->faults.spans_without_begin++;
             continue;
         }
         struct st_span *span = &model->spans[index];
@@ -250,8 +250,8 @@ static void close_spans(struct st_builder *builder)
         }
         if (span->is_open) { /* its end was lost, or the process ended first */
             bool outlived = span->parent != ST_NONE && !model->spans[span->parent].is_open;
-            model->faults.spans_without_end += outlived;
-            span->end_ns = later(outlived ? model->spans[span->parent].end_ns : model->end_ns, span->begin_ns);
+            model->traces->faults.spans_without_end += outlived;
+            span->end_ns = later(outlived ? model->spans[span->parent].end_ns : model->traces->end_ns, span->begin_ns);
         }
         if (span->parent != ST_NONE && span->role == ST_ROLE_OFF) {
             span->row = model->spans[span->parent].row;
@@ -272,7 +272,7 @@ static void forget_spans(struct st_builder *builder)
     builder->span_raw = NULL;
     builder->spans_by_id = NULL;
     model->span_count = 0;
-    model->faults.spans_without_begin = model->faults.spans_without_end = 0;
+    model->traces->faults.spans_without_begin = model->traces->faults.spans_without_end = 0;
 }
 
 /* ---- requests ---- */

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One process run in memory, as the analyses need it. Glossary:
+ * The processes of one run in memory, as the analyses need them. Glossary:
  *
+ *   trace      what one process left behind; all that is numbered by the process (spans, threads, correlation,
+ *              handles, its own device ordinals) is linked within it, and means nothing beside another trace
  *   span       one entry of a stage, step, request or load on a thread: begin, end, parent
  *   row        a line of the answer, a full path ("output/d2h"); a span opens an entry of its row
- *   request    what one request span encloses; numbered from 1 in order of begin
+ *   request    what one request span encloses; numbered from 1 in order of begin, in each process
  *   group      whose table something counts in: a request, the time after it, or a part of "outside"
  *   call       a watched call of the CUDA driver or runtime, on the host
  *   operation  what a device did: a kernel, a copy, a memset
@@ -13,8 +15,9 @@
  * open on its thread when the (launching) call was entered, however late it runs. A thread in no request:
  * if exactly one request of the process is open then, to that one.
  *
- * All instants are int64 ns since the start of the trace. A model is made by st_builder (build.h), from a
- * file by st_model_load(); after that it is constant and may be read by several threads. Columns are
+ * All instants are int64 ns since the start of the earliest trace. A model of one trace is made by st_builder
+ * (build.h), from a file by st_model_load(); st_model_merge() makes one of several. After that it is constant and
+ * may be read by several threads. Columns are
  * compact (48 bytes an operation or call) and an analysis takes one request at a time
  * (st_request_view), so that a later model may hold one request at a time.
  */
@@ -35,6 +38,7 @@
 
 struct st_model_thread {
     uint32_t index; /* THREAD.thread */
+    uint32_t trace; /* traces[] */
     int64_t tid;
     const char *name;
     /* calls[driver_first, runtime_first) are this thread's driver calls, calls[runtime_first, call_end) its
@@ -123,9 +127,8 @@ enum st_call_kind { /* what a call counts as; operations only, once each (surfac
 
 struct st_call {
     int64_t begin_ns, end_ns;
-    int64_t value;   /* copy, memset, alloc: bytes; sync: thread CPU ns inside; event record, stream wait: the event; host
-                      * function: the function;
-                      * graph launch: kernel nodes that it runs, or ST_GRAPH_UNKNOWN */
+    int64_t value;   /* copy, memset, alloc: bytes; sync: thread CPU ns inside; event record, stream wait: the event;
+                      * host function: the function; graph launch: kernel nodes that it runs, or ST_GRAPH_UNKNOWN */
     uint64_t handle; /* launch: function; copy, memset, graph launch, event record, stream wait: stream; sync: object */
     uint32_t span;   /* index into spans[], ST_NONE = in none */
     uint32_t group;
@@ -148,13 +151,14 @@ struct st_op {
     uint32_t row;        /* a kernel rule wins over the span's row */
     uint32_t group;      /* ST_NONE: whose it is is not known */
     uint32_t stream;     /* the device library's id, unique in its context */
-    uint16_t device;
+    uint16_t device;     /* st_model_device.device */
     int16_t peer_device; /* peer copy: the target; else -1 */
     uint8_t kind : 2;    /* enum st_op_kind */
     uint8_t direction : 3;
     uint8_t in_graph : 1;
     uint8_t source_memory : 4; /* enum st_memory */
     uint8_t target_memory : 4;
+    uint16_t trace; /* traces[] */
 };
 
 _Static_assert(sizeof(struct st_call) <= 48, "calls stay compact");
@@ -169,9 +173,10 @@ struct st_host_run { /* a thread of the driver ran a function of the program */
 };
 
 struct st_model_request {
-    int64_t id;    /* from 1, in order of begin */
+    int64_t id;    /* from 1, in order of begin in its process */
     uint32_t span; /* its outermost span */
     uint32_t thread;
+    uint32_t trace; /* traces[] */
     bool is_complete; /* its return and the end of its device work are known */
     bool has_load; /* a load ran inside */
     int64_t begin_ns, host_end_ns;
@@ -203,7 +208,8 @@ struct st_model_missed {
     int64_t version, flags;
 };
 struct st_model_device {
-    int64_t device;
+    int64_t device;  /* number in this model: one uuid, one number */
+    int64_t ordinal; /* number in its process */
     const char *name, *uuid; /* "" = not recorded */
 };
 
@@ -219,47 +225,21 @@ struct st_model_faults {
     int64_t lost_by_cause[ST_LOST_CAUSES]; /* LOST rows */
 };
 
-struct st_model {
-    /* the trace */
+/* One process of the run. */
+struct st_model_trace {
     const char *file;
+    const char *process; /* "4711"; a further image or process of that id "4711.2" */
     struct st_trace_header header;
     struct st_reader_summary summary;
     int64_t end_ns; /* last instant seen */
     bool is_live;
     int64_t clock_residual_ns;
     bool clock_residual_known;
-
-    struct st_model_thread *threads;
-    size_t thread_count;
-    struct st_model_calldef *calldefs; /* by CALLDEF.call */
-    size_t calldef_count;
-    const char **names; /* kernel names */
-    size_t name_count;
-    struct st_model_row *rows;
-    size_t row_count;
-
-    struct st_span *spans; /* by begin */
-    size_t span_count;
-    struct st_call *calls; /* by thread, layer, begin */
-    size_t call_count;
-    struct st_op *ops; /* by start */
-    size_t op_count;
-    int64_t longest_op_ns;
-    bool has_device_time; /* the trace holds device records, or says that it would */
+    bool has_device_time; /* it holds device records, or says that it would */
     int64_t device_known_until_ns; /* entry of the last call whose operation has a record; INT64_MIN: there is none */
-
-    struct st_host_run *host_runs; /* by begin */
-    size_t host_run_count;
-
-    struct st_model_request *requests;
-    size_t request_count;
-    uint32_t *ops_by_group; /* indices into ops[], each group's by start */
-    uint32_t *op_first;     /* group -> first index in ops_by_group; group_count + 1 entries */
-    uint32_t *calls_by_group;
-    uint32_t *call_first;
-    uint32_t *spans_by_group;
-    uint32_t *span_first;
-    size_t group_count;
+    uint32_t call_first, call_end; /* its part of calls[] … */
+    uint32_t span_first, span_end; /* … and of spans[] */
+    size_t op_count;
 
     struct st_model_rule *rules;
     size_t rule_count;
@@ -274,6 +254,42 @@ struct st_model {
     struct st_model_device *devices;
     size_t device_count;
     struct st_model_faults faults;
+};
+
+#define ST_MAX_TRACES UINT16_MAX
+
+struct st_model {
+    struct st_model_trace *traces; /* at least one; by start */
+    size_t trace_count;
+
+    struct st_model_thread *threads; /* by trace */
+    size_t thread_count;
+    struct st_model_calldef *calldefs; /* of one trace: by CALLDEF.call */
+    size_t calldef_count;
+    const char **names; /* kernel names */
+    size_t name_count;
+    struct st_model_row *rows;
+    size_t row_count;
+
+    struct st_span *spans; /* by trace, begin */
+    size_t span_count;
+    struct st_call *calls; /* by thread, layer, begin */
+    size_t call_count;
+    struct st_op *ops; /* by start */
+    size_t op_count;
+    int64_t longest_op_ns;
+    struct st_host_run *host_runs; /* by begin */
+    size_t host_run_count;
+
+    struct st_model_request *requests; /* by begin */
+    size_t request_count;
+    uint32_t *ops_by_group; /* indices into ops[], each group's by start */
+    uint32_t *op_first;     /* group -> first index in ops_by_group; group_count + 1 entries */
+    uint32_t *calls_by_group;
+    uint32_t *call_first;
+    uint32_t *spans_by_group;
+    uint32_t *span_first;
+    size_t group_count;
 
     struct st_arena *arena;
 };
@@ -283,10 +299,19 @@ struct st_model {
 enum st_status st_model_load(const char *path, struct st_model **ret_model, struct st_err *err);
 void st_model_destroy(struct st_model *model); /* NULL is fine */
 
+/*
+ * Put `count` models of one trace each, of one run and one machine, on one time line; see merge.c. They are gone
+ * afterwards, also on failure: ST_NO_MEMORY, or ST_USAGE for more than one model can hold.
+ */
+enum st_status st_model_merge(struct st_model **models, size_t count, struct st_model **ret_model,
+                              struct st_err *err);
+
 /* Texts and figures that were recorded; NULL / false when they were not. Borrowed from the model. */
-const char *st_model_key(const struct st_model *model, enum st_key_group group, const char *key);
-bool st_model_counter(const struct st_model *model, const char *name, int64_t *ret_value);
-const struct st_model_capability *st_model_capability(const struct st_model *model, const char *kind);
+const char *st_model_key(const struct st_model_trace *trace, enum st_key_group group, const char *key);
+bool st_model_counter(const struct st_model_trace *trace, const char *name, int64_t *ret_value);
+const struct st_model_capability *st_model_capability(const struct st_model_trace *trace, const char *kind);
+/* Does any of the traces tell when devices worked? */
+bool st_model_has_device_time(const struct st_model *model);
 
 /* Index into spans[] of the innermost span open on threads[thread] at `at_ns`, or ST_NONE. */
 uint32_t st_model_span_at(const struct st_model *model, uint32_t thread, int64_t at_ns);

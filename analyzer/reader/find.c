@@ -4,18 +4,17 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "find_private.h"
 #include "preload/trace/chunk.h"
 #include "rings.h"
 
-/* The header of a file, if it is a trace. */
-static bool peek_header(const char *path, struct st_trace_header *ret_header, struct timespec *ret_changed)
+bool st_find_header(const char *path, struct st_trace_header *ret_header, struct timespec *ret_changed)
 {
     uint8_t bytes[512];
     struct stat info;
@@ -30,9 +29,16 @@ static bool peek_header(const char *path, struct st_trace_header *ret_header, st
     return got > 0 && st_header_decode(bytes, (size_t)got, ret_header, &header_bytes) == ST_HEADER_OK;
 }
 
-static bool is_later(struct timespec a, struct timespec b)
+bool st_find_is_later(struct timespec a, struct timespec b)
 {
     return a.tv_sec != b.tv_sec ? a.tv_sec > b.tv_sec : a.tv_nsec > b.tv_nsec;
+}
+
+int st_find_path(const char *folder, const char *name, char ret_path[PATH_MAX])
+{
+    int length = strcmp(folder, ".") == 0 ? snprintf(ret_path, PATH_MAX, "%s", name)
+                                          : snprintf(ret_path, PATH_MAX, "%s/%s", folder, name);
+    return strstr(name, ".stap") && length < PATH_MAX ? length : -1;
 }
 
 /* The newest trace in `folder`, of process `pid` if that is not 0. */
@@ -46,16 +52,12 @@ static bool newest_in(const char *folder, long pid, char *ret_path, size_t size)
         char path[PATH_MAX];
         struct st_trace_header header;
         struct timespec changed;
-        if (!strstr(entry->d_name, ".stap")) {
+        int length = st_find_path(folder, entry->d_name, path);
+        if (length < 0 || (size_t)length >= size ||
+            !st_find_header(path, &header, &changed) || (pid != 0 && header.pid != (uint32_t)pid)) {
             continue;
         }
-        int length = strcmp(folder, ".") == 0 ? snprintf(path, sizeof(path), "%s", entry->d_name)
-                                              : snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name);
-        if (length < 0 || (size_t)length >= sizeof(path) || (size_t)length >= size ||
-            !peek_header(path, &header, &changed) || (pid != 0 && header.pid != (uint32_t)pid)) {
-            continue;
-        }
-        if (!found || is_later(changed, best)) {
+        if (!found || st_find_is_later(changed, best)) {
             memcpy(ret_path, path, (size_t)length + 1);
             best = changed;
             found = true;

@@ -14,15 +14,18 @@ struct teller {
     st_missing_fn each;
     void *context;
     size_t count;
+    const char *process; /* of which it is told; NULL = of all */
 };
 
 __attribute__((format(printf, 2, 3))) static void tell(struct teller *teller, const char *format, ...)
 {
-    char text[512];
+    char text[600] = "";
+    size_t used = 0;
     va_list arguments;
 
+    if (teller->process != NULL) used = (size_t)snprintf(text, sizeof(text), "process %.32s: ", teller->process);
     va_start(arguments, format);
-    vsnprintf(text, sizeof(text), format, arguments);
+    vsnprintf(text + used, sizeof(text) - used, format, arguments);
     va_end(arguments);
     if (teller->each != NULL) teller->each(teller->context, text);
     teller->count++;
@@ -58,14 +61,20 @@ static void tell_trace(struct teller *teller, const struct st_report_trace *trac
 
 size_t st_report_missing(const struct st_report *report, st_missing_fn each, void *context)
 {
-    struct teller teller = {each, context, 0};
+    struct teller teller = {each, context, 0, NULL};
 
-    for (size_t i = 0; i < report->trace_count; i++) tell_trace(&teller, &report->traces[i]);
+    for (size_t i = 0; i < report->left_out.count; i++) tell(&teller, "left out: %.400s", report->left_out.items[i]);
+    for (size_t i = 0; i < report->trace_count; i++) {
+        if (report->trace_count > 1) teller.process = report->traces[i].process;
+        tell_trace(&teller, &report->traces[i]);
+    }
+    teller.process = NULL;
     if (strcmp(report->device_time, "not_collected") == 0) tell(&teller, "device time not collected");
     for (size_t i = 0; i < report->capability_count; i++) {
         const struct st_report_capability *one = &report->capabilities[i];
 
         if (strcmp(one->state, "degraded") != 0) continue;
+        teller.process = one->process;
         tell(&teller, "%.100s: stopped or incomplete%s%.300s", one->kind, one->why[0] != '\0' ? ": " : "", one->why);
     }
     return teller.count;

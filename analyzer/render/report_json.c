@@ -40,6 +40,13 @@ static void write_ints(struct st_json *json, const char *key, const int64_t *val
     st_json_end(json);
 }
 
+static void write_ids(struct st_json *json, const char *key, const struct st_report_id *ids, size_t count)
+{
+    st_json_array(json, key);
+    for (size_t i = 0; i < count; i++) st_json_id(json, NULL, ids[i]);
+    st_json_end(json);
+}
+
 static void write_utc(struct st_json *json, const char *key, int64_t realtime_ns)
 {
     time_t seconds = (time_t)(realtime_ns / 1000000000);
@@ -60,6 +67,7 @@ static void write_trace(struct st_json *json, const struct st_report_trace *trac
     st_json_object(json, NULL);
     st_json_string(json, "file", trace->file);
     st_json_int(json, "pid", trace->pid);
+    st_json_string(json, "process", trace->process);
     st_json_string(json, "program", trace->program);
     st_json_string(json, "mode", trace->mode);
     st_json_bool(json, "complete", trace->complete);
@@ -114,6 +122,14 @@ static void write_surroundings(struct st_json *json, const struct st_report *rep
         st_json_string(json, "uuid", device->uuid);
         st_json_string(json, "name", device->name);
         write_ints(json, "pids", device->pids, device->pid_count);
+        st_json_array(json, "processes");
+        for (size_t k = 0; k < device->user_count; k++) {
+            st_json_object(json, NULL);
+            st_json_string(json, "process", device->users[k].process);
+            st_json_int(json, "ordinal", device->users[k].ordinal);
+            st_json_end(json);
+        }
+        st_json_end(json);
         st_json_end(json);
     }
     st_json_end(json);
@@ -126,6 +142,7 @@ static void write_surroundings(struct st_json *json, const struct st_report *rep
         st_json_string(json, "state", capability->state);
         st_json_string(json, "source", capability->source);
         st_json_string(json, "why", capability->why);
+        st_json_string(json, "process", capability->process);
         st_json_end(json);
     }
     st_json_end(json);
@@ -142,9 +159,9 @@ static void write_rounds(struct st_json *json, const struct st_report_rounds *ro
     st_json_bool(json, "chosen_afterwards", rounds->chosen_afterwards);
     st_json_bool(json, "several_shapes", rounds->several_shapes);
     write_ints(json, "load_ns", rounds->load_ns, rounds->load_count);
-    write_ints(json, "first", rounds->first, rounds->first_count);
-    write_ints(json, "warmup", rounds->warmup, rounds->warmup_count);
-    write_ints(json, "steady", rounds->steady, rounds->steady_count);
+    write_ids(json, "first", rounds->first, rounds->first_count);
+    write_ids(json, "warmup", rounds->warmup, rounds->warmup_count);
+    write_ids(json, "steady", rounds->steady, rounds->steady_count);
     st_json_object(json, "steady_wall_ns");
     st_json_int(json, "n", rounds->steady_n);
     st_json_figure(json, "median", rounds->steady_median_ns);
@@ -258,6 +275,7 @@ void st_report_write_json(const struct st_report *report, FILE *out)
     st_json_transfers(&json, report);
     write_findings(&json, report);
     write_errors(&json, report);
+    write_names(&json, "left_out", &report->left_out);
     write_names(&json, "unmatched_rules", &report->unmatched_rules);
     write_names(&json, "not_collected", &report->not_collected);
     st_json_array(&json, "missing");

@@ -2,12 +2,25 @@
 /* Rows, requests and lists of the report document; see report_json.c. One thread. */
 #include "analyzer/render/report_json_rows.h"
 
+#include "analyzer/render/views.h"
+
 void st_json_figure(struct st_json *json, const char *key, struct st_figure figure)
 {
     if (figure.known) {
         st_json_int(json, key, figure.value);
     } else {
         st_json_null(json, key);
+    }
+}
+
+void st_json_id(struct st_json *json, const char *key, struct st_report_id id)
+{
+    char text[ST_REQUEST_BYTES];
+
+    if (id.process == NULL) {
+        st_json_int(json, key, id.number);
+    } else {
+        st_json_string(json, key, st_request_name(id, text));
     }
 }
 
@@ -115,7 +128,7 @@ static const char *phase_name(enum st_phase phase)
 static void write_request(struct st_json *json, const struct st_report_request *request)
 {
     st_json_object(json, NULL);
-    st_json_int(json, "id", request->id);
+    st_json_id(json, "id", request->id);
     st_json_bool(json, "complete", request->complete);
     st_json_string(json, "thread", request->thread);
     st_json_string(json, "shape", request->shape);
@@ -159,8 +172,8 @@ static bool begin_list(struct st_json *json, const char *key, bool known)
 static void write_gap(struct st_json *json, const struct st_report_gap *gap)
 {
     st_json_object(json, NULL);
-    if (gap->request > 0) {
-        st_json_int(json, "request", gap->request);
+    if (gap->request.number > 0) {
+        st_json_id(json, "request", gap->request);
     } else {
         st_json_null(json, "request"); /* outside of requests */
     }

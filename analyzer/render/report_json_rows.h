@@ -11,6 +11,9 @@
 /* The value, or null where it was not collected. */
 void st_json_figure(struct st_json *json, const char *key, struct st_figure figure);
 
+/* A request: its number, or "PID:N" in a report of several processes. */
+void st_json_id(struct st_json *json, const char *key, struct st_report_id id);
+
 void st_json_rows(struct st_json *json, const char *key, const struct st_report_row *rows, size_t count);
 void st_json_requests(struct st_json *json, const struct st_report *report);
 void st_json_gaps(struct st_json *json, const struct st_report *report); /* and gaps_total */

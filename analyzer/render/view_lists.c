@@ -17,13 +17,20 @@ const char *st_phase_name(enum st_phase phase)
     return names[phase];
 }
 
+char *st_request_name(struct st_report_id id, char ret[ST_REQUEST_BYTES])
+{
+    snprintf(ret, ST_REQUEST_BYTES, "%.32s%s%" PRId64, id.process != NULL ? id.process : "",
+             id.process != NULL ? ":" : "", id.number);
+    return ret;
+}
+
 char *st_view_scope(const struct st_report *report, char ret[ST_SCOPE_BYTES])
 {
     const char *selection = report->selection != NULL ? report->selection : "";
     const char *plural = report->selected_requests == 1 ? "" : "s";
 
     if (report->request_total == 0) {
-        snprintf(ret, ST_SCOPE_BYTES, "in the whole process");
+        snprintf(ret, ST_SCOPE_BYTES, report->trace_count > 1 ? "in all processes" : "in the whole process");
     } else if (strncmp(selection, "request ", 8) == 0) {
         snprintf(ret, ST_SCOPE_BYTES, "in %.40s", selection);
     } else if (strcmp(selection, "all") == 0) {
@@ -93,6 +100,23 @@ static void add_instant(struct st_grid *grid, const struct st_report *report, co
     st_grid_add_text(grid, text);
 }
 
+/* Requests are numbers where there is one process, names where there are several. */
+static void add_request_column(struct st_grid *grid, const struct st_report *report)
+{
+    st_grid_add_column(grid, report->trace_count > 1 ? ST_GRID_TEXT : ST_GRID_COUNT, 0, "request");
+}
+
+static void add_request(struct st_grid *grid, struct st_report_id id)
+{
+    char name[ST_REQUEST_BYTES];
+
+    if (id.process == NULL) {
+        st_grid_add_value(grid, id.number > 0, id.number); /* from 1; 0 = outside of requests */
+    } else {
+        st_grid_add_text(grid, st_request_name(id, name));
+    }
+}
+
 /* In words; a CSV reader gets the name of the JSON document. */
 static void add_words(struct st_grid *grid, const char *name, const struct st_style *style)
 {
@@ -123,7 +147,7 @@ bool st_view_gaps(const struct st_report *report, const struct st_filter *filter
 
     if (!report->gaps_known) return say_not_collected(style, "gaps");
     st_grid_init(&grid);
-    st_grid_add_column(&grid, ST_GRID_COUNT, 0, "request");
+    add_request_column(&grid, report);
     if (name_device) st_grid_add_column(&grid, ST_GRID_COUNT, 0, "GPU");
     st_grid_add_column(&grid, filter->utc ? ST_GRID_TEXT : ST_GRID_TIME, 0, filter->utc ? "start UTC" : "start");
     st_grid_add_column(&grid, ST_GRID_TIME, 1, "duration");
@@ -135,7 +159,7 @@ bool st_view_gaps(const struct st_report *report, const struct st_filter *filter
         const struct st_report_gap *gap = &report->gaps[i];
 
         if (!st_row_is_within(gap->before, filter->stage) && !st_row_is_within(gap->after, filter->stage)) continue;
-        st_grid_add_value(&grid, gap->request > 0, gap->request); /* from 1; 0 = outside of requests */
+        add_request(&grid, gap->request);
         if (name_device) st_grid_add_value(&grid, true, gap->device);
         add_instant(&grid, report, filter, gap->start_ns);
         st_grid_add_value(&grid, true, gap->duration_ns);
@@ -320,7 +344,7 @@ bool st_view_rounds(const struct st_report *report, const struct st_filter *filt
     int64_t shown;
 
     st_grid_init(&grid);
-    st_grid_add_column(&grid, ST_GRID_COUNT, 0, "request");
+    add_request_column(&grid, report);
     st_grid_add_column(&grid, ST_GRID_TEXT, 0, "phase");
     st_grid_add_column(&grid, ST_GRID_TEXT, 0, "shape");
     st_grid_add_column(&grid, ST_GRID_COUNT, 0, "steps");
@@ -333,7 +357,7 @@ bool st_view_rounds(const struct st_report *report, const struct st_filter *filt
     for (size_t i = 0; i < report->request_count && has_room(filter, &grid); i++) {
         const struct st_report_request *request = &report->requests[i];
 
-        st_grid_add_value(&grid, true, request->id);
+        add_request(&grid, request->id);
         st_grid_add_text(&grid, st_phase_name(request->phase));
         st_grid_add_text(&grid, request->shape);
         st_grid_add_value(&grid, true, request->steps);

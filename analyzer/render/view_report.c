@@ -84,6 +84,82 @@ static bool has_losses(const struct st_report *report)
     return false;
 }
 
+/* "generate (pid 4711)   trace: complete" */
+static void add_process(struct line *line, const struct st_report *report, const struct st_filter *filter,
+                        const struct st_style *style)
+{
+    const struct st_report_trace *trace = &report->traces[0];
+
+    add(line, "%.200s (pid %" PRId64 ")", trace->program != NULL ? trace->program : "?", trace->pid);
+    if (filter->name_file) add(line, " %.1000s", trace->file);
+    add(line, "   trace: ");
+    add_state(line, report, trace, style);
+    if (trace->mode != NULL && strcmp(trace->mode, "trace") != 0) add(line, " · MODE %.40s", trace->mode);
+}
+
+/* "run of 3 processes, RUN/a.stap …   traces: 2 of 3 complete, 1 still running, 0 requests open" */
+static void add_processes(struct line *line, const struct st_report *report, const struct st_filter *filter)
+{
+    size_t complete = 0, live = 0;
+
+    for (size_t i = 0; i < report->trace_count; i++) {
+        complete += report->traces[i].complete;
+        live += report->traces[i].live;
+    }
+    add(line, "run of %zu processes", report->trace_count);
+    if (filter->name_file) add(line, ", %.1000s …", report->traces[0].file);
+    if (complete == report->trace_count) {
+        add(line, "   traces: complete");
+    } else {
+        add(line, "   traces: %zu of %zu complete", complete, report->trace_count);
+    }
+    if (live > 0) {
+        add(line, ", %zu still running, %" PRId64 " request%s open", live, report->open_requests,
+            report->open_requests == 1 ? "" : "s");
+    }
+}
+
+/* "  4711 generate: complete, from 12.3 ms on" for each, where there are several. */
+static void say_processes(const struct st_report *report, const struct st_filter *filter, const struct st_style *style)
+{
+    size_t most =
+        filter->top == 0 || (size_t)filter->top > report->trace_count ? report->trace_count : (size_t)filter->top;
+
+    for (size_t i = 0; i < most; i++) {
+        const struct st_report_trace *trace = &report->traces[i];
+        struct line line = {.used = 0};
+
+        add(&line, "  process %s: %.200s, from ", trace->process, trace->program != NULL ? trace->program : "?");
+        add_time(&line, style, known(trace->monotonic_start_ns - report->traces[0].monotonic_start_ns));
+        add(&line, " to ");
+        add_time(&line, style, known(trace->end_ns));
+        add(&line, ", %s", trace->live ? "still running" : trace->complete ? "complete" : "NOT complete");
+        add_lost_events(&line, trace);
+        if (trace->mode != NULL && strcmp(trace->mode, "trace") != 0) add(&line, " · MODE %.40s", trace->mode);
+        st_style_line(style, "%s", line.text);
+    }
+    if (most < report->trace_count) {
+        st_style_line(style, "  and %zu processes more (--top 0 lists all)", report->trace_count - most);
+    }
+}
+
+/* Where a process calls a device by another number than this report. */
+static void say_ordinals(const struct st_report *report, const struct st_style *style)
+{
+    struct line line = {.used = 0};
+
+    for (size_t i = 0; i < report->device_count; i++) {
+        const struct st_report_device *device = &report->devices[i];
+
+        for (size_t k = 0; k < device->user_count; k++) {
+            if (device->users[k].ordinal == device->device) continue;
+            add(&line, "%sGPU%" PRId64 " is number %" PRId64 " in process %.32s", line.used > 0 ? " · " : "",
+                device->device, device->users[k].ordinal, device->users[k].process);
+        }
+    }
+    if (line.used > 0) st_style_line(style, "devices by uuid: %s", line.text);
+}
+
 void st_view_heading(const struct st_report *report, const struct st_filter *filter, const struct st_style *style)
 {
     struct line line = {.used = 0};
@@ -92,24 +168,14 @@ void st_view_heading(const struct st_report *report, const struct st_filter *fil
     if (style->format == ST_GRID_FORMAT_CSV) return;
     /* where events were lost, the work may have been among them */
     if (!report->cuda_work_seen && !has_losses(report)) add(&line, "no CUDA work seen · ");
-    for (size_t i = 0; i < report->trace_count; i++) {
-        const struct st_report_trace *trace = &report->traces[i];
-
-        add(&line, "%s%.200s (pid %" PRId64 ")", i > 0 ? " + " : "", trace->program != NULL ? trace->program : "?",
-            trace->pid);
-        if (filter->name_file) add(&line, " %.1000s", trace->file);
-    }
-    if (report->trace_count > 0) {
-        const struct st_report_trace *trace = &report->traces[0];
-
-        add(&line, "   trace: ");
-        add_state(&line, report, trace, style);
-        if (trace->mode != NULL && strcmp(trace->mode, "trace") != 0) add(&line, " · MODE %.40s", trace->mode);
-    }
+    if (report->trace_count == 1) add_process(&line, report, filter, style);
+    if (report->trace_count > 1) add_processes(&line, report, filter);
     add(&line, " · device time: %s", st_words(report->device_time, words));
     if (report->device_time_source != NULL) add(&line, " (%.100s)", report->device_time_source);
     if (report->simulated) add(&line, " · SIMULATED");
     st_style_head(style, "%s", line.text);
+    if (report->trace_count > 1) say_processes(report, filter, style);
+    say_ordinals(report, style);
 }
 
 /* ---- rounds ---- */
@@ -152,7 +218,7 @@ static void say_steady(const struct st_report *report, const struct st_report_re
     const struct st_report_rounds *rounds = &report->rounds;
     struct st_scale scale = st_scale_time(style->unit, rounds->steady_max_ns.value);
     char least[ST_NUMBER_BYTES], most[ST_NUMBER_BYTES];
-    char scope[ST_SCOPE_BYTES];
+    char scope[ST_SCOPE_BYTES], name[ST_REQUEST_BYTES];
     struct line line = {.used = 0};
 
     add(&line, "steady request: ");
@@ -168,7 +234,7 @@ static void say_steady(const struct st_report *report, const struct st_report_re
     add_time(&line, style, rounds->steady_host_return_median_ns);
     st_style_line(style, "%s", line.text);
     line.used = 0;
-    add(&line, "rows: request %" PRId64 " alone, ", typical->id);
+    add(&line, "rows: request %s alone, ", st_request_name(typical->id, name));
     add_time(&line, style, typical->wall_ns);
     add(&line, ", %" PRId64 " step%s; lists: %s", typical->steps, typical->steps == 1 ? "" : "s",
         st_view_scope(report, scope));
@@ -179,8 +245,9 @@ static void say_steady(const struct st_report *report, const struct st_report_re
 static void say_request(const struct st_report_request *request, const struct st_style *style)
 {
     struct line line = {.used = 0};
+    char name[ST_REQUEST_BYTES];
 
-    add(&line, "request %" PRId64 " (%s%s): ", request->id, st_phase_name(request->phase),
+    add(&line, "request %s (%s%s): ", st_request_name(request->id, name), st_phase_name(request->phase),
         request->complete ? "" : ", has no end");
     add_time(&line, style, request->wall_ns);
     add(&line, "; device done after ");
@@ -246,12 +313,13 @@ static void say_idle(const struct st_report_request *request, const struct st_re
                      const struct st_style *style)
 {
     struct st_scale scale = st_scale_time(style->unit, device->idle_ns);
-    char number[ST_NUMBER_BYTES], words[ST_WORDS_BYTES];
+    char number[ST_NUMBER_BYTES], words[ST_WORDS_BYTES], name[ST_REQUEST_BYTES];
     struct line line = {.used = 0};
 
     add(&line, "idle");
     if (request->device_count > 1) add(&line, " GPU%" PRId64, device->device);
-    add(&line, " %s %s in request %" PRId64, st_scale_show(&scale, device->idle_ns, number), scale.name, request->id);
+    add(&line, " %s %s in request %s", st_scale_show(&scale, device->idle_ns, number), scale.name,
+        st_request_name(request->id, name));
     for (size_t i = 0; i < device->cause_count; i++) {
         add(&line, "%s%.60s %s", i == 0 ? ": " : " · ", st_words(device->idle_by_cause[i].cause, words),
             st_scale_show(&scale, device->idle_by_cause[i].duration_ns, number));
@@ -285,21 +353,26 @@ static void say_rows(const char *where, const struct st_report_row *rows, size_t
     if (count > 0) st_style_line(style, "%s: %s", where, line.text);
 }
 
-static void say_losses(const struct st_report *report, const struct st_style *style)
+/* " in process 4711" where there are several. */
+static const char *in_process(const struct st_report *report, size_t trace, char ret[ST_REQUEST_BYTES])
 {
+    ret[0] = '\0';
+    if (report->trace_count > 1) snprintf(ret, ST_REQUEST_BYTES, " in process %.32s", report->traces[trace].process);
+    return ret;
+}
+
+static void say_losses(const struct st_report *report, size_t trace, const struct st_style *style)
+{
+    const struct st_count_list *lost = &report->traces[trace].lost;
     struct line line = {.used = 0};
-    char words[ST_WORDS_BYTES];
+    char words[ST_WORDS_BYTES], where[ST_REQUEST_BYTES];
 
-    for (size_t i = 0; i < report->trace_count; i++) {
-        const struct st_count_list *lost = &report->traces[i].lost;
-
-        for (size_t k = 0; k < lost->count; k++) {
-            if (lost->items[k].value == 0) continue;
-            add(&line, "%s%.60s %" PRId64, line.used > 0 ? " · " : "", st_words(lost->items[k].key, words),
-                lost->items[k].value);
-        }
+    for (size_t k = 0; k < lost->count; k++) {
+        if (lost->items[k].value == 0) continue;
+        add(&line, "%s%.60s %" PRId64, line.used > 0 ? " · " : "", st_words(lost->items[k].key, words),
+            lost->items[k].value);
     }
-    if (line.used > 0) st_style_alarm(style, "lost: %s", line.text);
+    if (line.used > 0) st_style_alarm(style, "lost%s: %s", in_process(report, trace, where), line.text);
 }
 
 static void say_errors(const struct st_report *report, const struct st_style *style)
@@ -336,9 +409,11 @@ static void say_names(const char *what, const struct st_name_list *list, const s
 }
 
 /* One line where calls were not seen; nothing where all were. */
-static void say_unseen(const struct st_report_completeness *seen, const struct st_style *style)
+static void say_unseen(const struct st_report *report, size_t trace, const struct st_style *style)
 {
+    const struct st_report_completeness *seen = &report->traces[trace].completeness;
     struct line line = {.used = 0};
+    char where[ST_REQUEST_BYTES];
 
     if (seen->runtime_without_driver > 0) {
         add(&line, "%" PRId64 " launch%s of the runtime with no driver call inside", seen->runtime_without_driver,
@@ -351,21 +426,24 @@ static void say_unseen(const struct st_report_completeness *seen, const struct s
         add(&line, "%s%" PRId64 " stream captures not followed", line.used > 0 ? ", " : "",
             seen->untracked_captures.value);
     }
-    if (line.used > 0) st_style_line(style, "calls not seen: %s", line.text);
+    if (line.used > 0) st_style_line(style, "calls not seen%s: %s", in_process(report, trace, where), line.text);
 }
 
 static void say_missing(const struct st_report *report, const struct st_style *style)
 {
     size_t missed = 0;
 
-    say_losses(report, style);
+    for (size_t i = 0; i < report->left_out.count; i++) {
+        st_style_alarm(style, "left out: %s", report->left_out.items[i]);
+    }
+    for (size_t i = 0; i < report->trace_count; i++) say_losses(report, i, style);
     say_errors(report, style);
     for (size_t i = 0; i < report->trace_count; i++) missed += report->traces[i].not_intercepted_count;
     if (missed > 0) {
         st_style_line(style, "not intercepted: %zu function%s (traces[].not_intercepted of --json names them)", missed,
                       missed == 1 ? "" : "s");
     }
-    for (size_t i = 0; i < report->trace_count; i++) say_unseen(&report->traces[i].completeness, style);
+    for (size_t i = 0; i < report->trace_count; i++) say_unseen(report, i, style);
     say_names("not collected", &report->not_collected, style);
     say_names("rules that matched nothing", &report->unmatched_rules, style);
     for (size_t i = 0; i < report->notes.count; i++) st_style_line(style, "note: %s", report->notes.items[i]);

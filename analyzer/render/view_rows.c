@@ -128,12 +128,13 @@ static bool show_rows(const struct st_report_request *request, bool has_wall, co
 bool st_view_rows(const struct st_report_request *request, const struct st_filter *filter, const struct st_style *style)
 {
     bool is_there = filter->stage == NULL;
+    char name[ST_REQUEST_BYTES];
 
     for (size_t i = 0; !is_there && i < request->stage_count; i++) {
         is_there = st_row_is_within(request->stages[i].name, filter->stage);
     }
     if (!is_there && style->format != ST_GRID_FORMAT_CSV) {
-        st_style_line(style, "no row %s in request %d", filter->stage, (int)request->id);
+        st_style_line(style, "no row %s in request %s", filter->stage, st_request_name(request->id, name));
     }
     return show_rows(request, true, filter, style);
 }

@@ -21,6 +21,10 @@ struct st_filter {
 };
 
 #define ST_SCOPE_BYTES 96
+#define ST_REQUEST_BYTES 64
+
+/* "3", or "4711:3" in a report of several processes. Returns `ret`. */
+char *st_request_name(struct st_report_id id, char ret[ST_REQUEST_BYTES]);
 
 /* Is `row` the row `stage` or below it? A NULL stage takes every row. */
 bool st_row_is_within(const char *row, const char *stage);

@@ -350,13 +350,13 @@ static void take(struct st_device_rows *rows)
 }
 
 /*
- * A client that comes after us (PyTorch's profiler) sets a timestamp callback of its own and takes the buffers over: the
- * library's clock is then another one, for all clients and for good. Its records would be nonsense to us, and flushing
- * is its business.
+ * A client that comes after us (PyTorch's profiler) sets a timestamp callback of its own and takes the buffers over:
+ * the library's clock is then another one, for all clients and for good. Its records would be nonsense to us, and
+ * flushing is its business.
  */
 static bool is_taken_over(void)
 {
-    static const char why[] = "another client of CUPTI in the process set a clock of its own: no device times from then on";
+    static const char why[] = "another client of CUPTI set a clock of its own: no device times from then on";
     static uint64_t last_ns, last_read_ns;
     uint64_t now_ns = st_clock_ns(CLOCK_MONOTONIC), read_ns = read_clock();
     bool is_taken = last_ns != 0 && read_ns != 0 && st_cupti_is_far(read_ns, last_read_ns + (now_ns - last_ns));

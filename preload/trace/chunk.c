@@ -106,7 +106,7 @@ static uint32_t get32(const uint8_t *at)
 enum st_header_status st_header_decode(const uint8_t *bytes, size_t length, struct st_trace_header *ret_header,
                                        size_t *ret_bytes)
 {
-    const size_t needed = offsetof(struct st_trace_header, reserved);
+    const size_t needed = offsetof(struct st_trace_header, boot);
     if (length < FRAME_HEAD_BYTES + sizeof(ret_header->magic)) {
         return ST_HEADER_CUT;
     }

@@ -39,7 +39,7 @@ struct st_trace_header {
     uint64_t start_raw_ns;
     uint64_t start_realtime_ns;
     uint64_t ticks_per_second; /* first estimate; the CLOCK table refines it */
-    uint64_t reserved[2];      /* 0 */
+    uint8_t boot[16];          /* start of the machine that the clocks count from; 0 = not known */
 };
 
 enum st_header_flags {

@@ -7,7 +7,7 @@
 #define ST_STAGE_THUNKS 2048
 #define ST_HOST_THUNKS 256
 #define ST_THUNKS (ST_CUDA_THUNKS + ST_STAGE_THUNKS + ST_HOST_THUNKS)
-#define ST_THUNK_BYTES 16
+#define ST_THUNK_BYTES 32
 #define ST_TARGET_BYTES 64
 
 /* The thunk's own part of its stack frame: saved registers, the target, the frame record. */

@@ -106,16 +106,21 @@ thunk_body:
 	.cfi_endproc
 	.size	thunk_body, . - thunk_body
 
-/* Thunk n: four instructions, the first a landing pad (bti c). */
+/* Thunk n: a landing pad (bti c), three nops so that the first 16 bytes may run anywhere – libraries that patch
+ * functions in place move so many elsewhere –, then what depends on its place. */
 	.globl	st_watch_thunks
 	.hidden	st_watch_thunks
 	.type	st_watch_thunks, %function
-	.p2align 4
+	.p2align 5
 st_watch_thunks:
 	.cfi_startproc
 	.set	n, 0
 	.rept	ST_THUNKS
+	.p2align 5
 	hint	#34
+	nop
+	nop
+	nop
 	adrp	x16, st_watch_targets + ST_TARGET_BYTES * n
 	add	x16, x16, :lo12:st_watch_targets + ST_TARGET_BYTES * n
 	b	thunk_body

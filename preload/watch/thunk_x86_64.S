@@ -113,17 +113,22 @@ thunk_body:
 	.cfi_endproc
 	.size	thunk_body, . - thunk_body
 
-/* Thunk n: endbr64 (4 bytes), lea (7), jmp (5). */
+/*
+ * Thunk n: 14 bytes that do nothing and may stand anywhere, lea (7), jmp (5). A library that patches functions in
+ * place writes a jump over the first 5 to 14 bytes and goes on with a copy of them. What such libraries copy is
+ * little (pushes, moves to the stack, a smaller stack pointer): no endbr64, no nop, nothing that depends on its place.
+ */
 	.globl	st_watch_thunks
 	.hidden	st_watch_thunks
 	.type	st_watch_thunks, @function
-	.p2align 4
+	.p2align 5
 st_watch_thunks:
 	.cfi_startproc
 	.set	n, 0
 	.rept	ST_THUNKS
-	.p2align 4
-	endbr64
+	.p2align 5
+	.byte	0x48, 0x81, 0xec, 0, 0, 0, 0 /* sub $0, %rsp in 7 bytes, not 4 */
+	.byte	0x48, 0x81, 0xec, 0, 0, 0, 0
 	leaq	st_watch_targets + ST_TARGET_BYTES * n(%rip), %r11
 	.byte	0xe9                        /* jmp with 32 bits, also where 8 would do */
 	.long	thunk_body - . - 4

@@ -16,6 +16,8 @@ struct st_writer {
     _Atomic int ready; /* enum readiness, set by the thread */
     _Atomic int stop;  /* set by st_writer_finish, or when the start is given up */
     _Atomic int may_read; /* the starting thread's ring lies where it will stay */
+    _Atomic bool is_to_settle; /* set by st_writer_settle() */
+    _Atomic int settled;       /* set by the thread when it has */
     _Atomic int done;  /* set by the thread, last */
     bool (*prepare)(struct st_writer_setup *);
     _Atomic bool wants_clock; /* a device source came: read the clocks soon */

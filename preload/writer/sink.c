@@ -213,14 +213,22 @@ static bool keep_older(const char *old)
     return false;
 }
 
-/* A fixed name is taken: by a live process or by something that is no file (/dev/null, a folder) → NAME.PID,
- * else the file becomes NAME.old. */
-static bool replace_fixed(struct st_sink *sink, const char *path, int existing)
+/* Written by another process of this run, which may be over? */
+static bool is_of_this_run(int existing, const struct st_sink_request *request)
+{
+    struct st_trace_header header;
+    return request->run && existing >= 0 && read_header(existing, &header) &&
+           memcmp(header.run, request->run, sizeof(header.run)) == 0;
+}
+
+/* A fixed name is taken: by a process that lives or is of this run, or by something that is no file (/dev/null, a
+ * folder) → NAME.PID, else the file becomes NAME.old. */
+static bool replace_fixed(struct st_sink *sink, const char *path, int existing, const struct st_sink_request *request)
 {
     char other[ST_SINK_PATH_BYTES + 16];
     struct stat info;
     bool is_file = lstat(path, &info) == 0 && S_ISREG(info.st_mode);
-    bool is_held = existing >= 0 && flock(existing, LOCK_EX | LOCK_NB) != 0;
+    bool is_held = (existing >= 0 && flock(existing, LOCK_EX | LOCK_NB) != 0) || is_of_this_run(existing, request);
     snprintf(other, sizeof(other), "%s.old", path);
     if (is_file && !is_held && is_trace_or_absent(other) && keep_older(other) && rename(path, other) == 0) {
         return create(sink, path);
@@ -245,7 +253,7 @@ static bool create_beside(struct st_sink *sink, const struct name *name, const s
     } else if (name->is_pattern) {
         done = create_numbered(sink, name->text, 1);
     } else {
-        done = replace_fixed(sink, name->text, existing);
+        done = replace_fixed(sink, name->text, existing, request);
     }
     if (existing >= 0) {
         close(existing);

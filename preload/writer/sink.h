@@ -18,6 +18,7 @@ struct st_sink_request {
     const char *program; /* for %e */
     const char *temporary; /* TMPDIR, or NULL */
     uint64_t limit_bytes; /* 0 = default */
+    const uint8_t *run;   /* 16 bytes: the run that this process belongs to; NULL = not known */
     uint64_t process_start_ns; /* CLOCK_REALTIME, rounded down: tells the trace of an image before exec */
 };
 

@@ -6,6 +6,9 @@
  *   poll ─ poll ─ poll ──────────── flush ───────────────────────────── poll …
  *    └ rings ≥ ¼ full → chunk        └ all rings, device records, clock, changed facts → chunks
  *
+ *                                              settle ── poll … ── finish
+ *                                               └ the last device records: the driver is about to go
+ *
  * A ring's tail moves only after its chunk is in the file: what is committed is always in one of them.
  */
 #include "writer.h"
@@ -180,6 +183,18 @@ static void futex_wake(_Atomic int *word)
     syscall(SYS_futex, word, 1 /* FUTEX_WAKE */, 1, NULL, NULL, 0);
 }
 
+/* The last time that the device library is asked anything; calls are recorded on. */
+static void settle(void)
+{
+    flush_device(true);
+    st_writer_drain_rings(true);
+    write_facts(false);
+    st_writer.last_flush_ns = st_clock_ns(CLOCK_MONOTONIC);
+    atomic_store_explicit(&st_writer.device, NULL, memory_order_release);
+    atomic_store_explicit(&st_writer.settled, 1, memory_order_release);
+    futex_wake(&st_writer.settled);
+}
+
 /* Sleep until the word is no longer `value`, woken or not, or until the time is up. False: it still is. */
 static bool futex_wait(_Atomic int *word, int value, uint64_t until_ns)
 {
@@ -244,6 +259,9 @@ static void *run(void *unused)
     flush(false);
     st_writer.last_flush_ns -= st_writer.setup.flush_ns - SECOND_FLUSH_NS; /* clocks again soon: their rate */
     while (!atomic_load_explicit(&st_writer.stop, memory_order_acquire)) {
+        if (atomic_exchange_explicit(&st_writer.is_to_settle, false, memory_order_acquire)) {
+            settle();
+        }
         st_writer.quiet_polls = st_writer_drain_rings(false) ? 0 : st_writer.quiet_polls + 1;
         relieve_device();
         if (atomic_exchange_explicit(&st_writer.wants_clock, false, memory_order_relaxed) ||
@@ -305,6 +323,17 @@ void st_writer_set_device(const struct st_device_source *source)
 {
     atomic_store_explicit(&st_writer.device, source, memory_order_release); /* pairs with the thread's acquire loads */
     atomic_store_explicit(&st_writer.wants_clock, true, memory_order_relaxed);
+}
+
+bool st_writer_settle(uint64_t deadline_ns)
+{
+    if (pthread_equal(pthread_self(), st_writer.thread)) { /* the last thread: st_threads_only_ours_left() */
+        settle();
+        return true;
+    }
+    atomic_store_explicit(&st_writer.is_to_settle, true, memory_order_release);
+    futex_wake(&st_writer.stop); /* what the thread sleeps on */
+    return futex_wait(&st_writer.settled, 0, st_clock_ns(CLOCK_MONOTONIC) + deadline_ns);
 }
 
 bool st_writer_finish(uint64_t deadline_ns)

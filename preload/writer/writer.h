@@ -63,6 +63,11 @@ void st_writer_may_read(void);
 /* From now on ask this source, too. Any thread; the structure must live on. */
 void st_writer_set_device(const struct st_device_source *source);
 
+/* Write everything that there is and ask the device library for the last time; what is recorded later is written
+ * later. Called at the beginning of exit(), while the driver is still whole. Waits at most `deadline_ns`; false: it did
+ * not come back in time. */
+bool st_writer_settle(uint64_t deadline_ns);
+
 /* Write everything, close the file in order and end the thread. Waits at most `deadline_ns`; false: it did
  * not come back in time (the file then ends with its last whole frame). Called once, at exit. */
 bool st_writer_finish(uint64_t deadline_ns);

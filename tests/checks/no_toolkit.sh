@@ -19,7 +19,9 @@ if grep -q 'cuda/include\|bin/nvcc' "$build/b/build.ninja"; then
     grep -m 3 'cuda/include\|bin/nvcc' "$build/b/build.ninja" >"$build/log"
     fail "a toolkit is used all the same"
 fi
-for product in preload/libstagetap.so analyzer/stagetap tests/demo/generate tests/simgpu/lib/libcuda.so.1; do
+for product in preload/libstagetap.so analyzer/stagetap tests/demo/generate tests/simgpu/lib/libcuda.so.1 \
+    tests/simgpu/lib/libcudart.so.12 tests/simgpu/lib/libcudart.so.13 tests/simgpu/lib/libcupti.so.12 \
+    tests/simgpu/lib/libcupti.so.13; do
     [ -e "$build/b/$product" ] || fail "$product was not built"
 done
 [ ! -e "$build/b/tests/demo/generate_rt" ] || fail "generate_rt was built without nvcc"

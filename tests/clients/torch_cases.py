@@ -16,7 +16,7 @@ def run(name):
 
     case('DDIM', 'sd', model=ZERO)
     case('Euler', 'sd', '--scheduler', 'euler', '--cpu-timesteps')
-    case('Flux', 'flux', '--cpu-timesteps')
+    case('PixArt', 'pixart', '--cpu-timesteps')
     case('offload', 'sd', '--scheduler', 'euler', '--cpu-timesteps', '--offload')
     case('graph', 'graph')
     case('profiler', 'profile')

@@ -3,7 +3,7 @@
 """What the torch clients run: pipelines of diffusers from tiny random weights, a CUDA graph, a profiled round. Nothing is
 downloaded, and nothing that is printed or written depends on time, so that two runs can be compared.
 
-torch_work.py sd|flux|graph|profile [--scheduler ddim|euler] [--cpu-timesteps] [--offload] [--steps N] [--runs N]
+torch_work.py sd|pixart|graph|profile [--scheduler ddim|euler] [--cpu-timesteps] [--offload] [--steps N] [--runs N]
 """
 
 import argparse
@@ -62,14 +62,14 @@ def stable_diffusion(scheduler):
                                    requires_safety_checker=False)
 
 
-def flux():
+def pixart():
     """A diffusion transformer; its prompt comes as embeddings, so that no T5 is needed."""
-    from diffusers import FlowMatchEulerDiscreteScheduler, FluxPipeline, FluxTransformer2DModel
-    transformer = FluxTransformer2DModel(
-        patch_size=1, in_channels=16, num_layers=2, num_single_layers=2, attention_head_dim=16, num_attention_heads=2,
-        joint_attention_dim=32, pooled_projection_dim=32, axes_dims_rope=[4, 4, 8]).eval()
-    return FluxPipeline(scheduler=FlowMatchEulerDiscreteScheduler(), vae=autoencoder(4), text_encoder=None, tokenizer=None,
-                        text_encoder_2=None, tokenizer_2=None, transformer=transformer)
+    from diffusers import EulerDiscreteScheduler, PixArtAlphaPipeline, PixArtTransformer2DModel
+    transformer = PixArtTransformer2DModel(
+        sample_size=32, num_layers=2, patch_size=2, attention_head_dim=16, num_attention_heads=2, in_channels=4,
+        out_channels=8, cross_attention_dim=32, caption_channels=16, norm_num_groups=1).eval()
+    return PixArtAlphaPipeline(tokenizer=None, text_encoder=None, vae=autoencoder(4), transformer=transformer,
+                               scheduler=EulerDiscreteScheduler())
 
 
 def keep_timesteps_on_cpu(scheduler):
@@ -86,11 +86,13 @@ def keep_timesteps_on_cpu(scheduler):
 def prompt(work):
     if work == 'sd':
         return {'prompt': 'a cat'}
-    return {'prompt_embeds': torch.zeros(1, 8, 32, device='cuda'), 'pooled_prompt_embeds': torch.zeros(1, 32, device='cuda')}
+    words, mask = torch.zeros(1, 8, 16, device='cuda'), torch.ones(1, 8, device='cuda')
+    return {'prompt_embeds': words, 'prompt_attention_mask': mask, 'negative_prompt': None, 'negative_prompt_embeds': words,
+            'negative_prompt_attention_mask': mask, 'use_resolution_binning': False}
 
 
 def pictures(options):
-    pipeline = stable_diffusion(options.scheduler) if options.work == 'sd' else flux()
+    pipeline = stable_diffusion(options.scheduler) if options.work == 'sd' else pixart()
     pipeline.set_progress_bar_config(disable=True)
     if options.cpu_timesteps:
         keep_timesteps_on_cpu(pipeline.scheduler)
@@ -151,7 +153,7 @@ def profiled(options):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument('work', choices=['sd', 'flux', 'graph', 'profile'])
+    parser.add_argument('work', choices=['sd', 'pixart', 'graph', 'profile'])
     parser.add_argument('--scheduler', default='ddim', choices=['ddim', 'euler'])
     parser.add_argument('--cpu-timesteps', action='store_true')
     parser.add_argument('--offload', action='store_true')
@@ -161,7 +163,7 @@ def main():
     torch.manual_seed(0)
     torch.backends.cudnn.enabled = False
     print(torch.__version__, torch.cuda.get_device_name(0))
-    {'sd': pictures, 'flux': pictures, 'graph': graph, 'profile': profiled}[options.work](options)
+    {'sd': pictures, 'pixart': pictures, 'graph': graph, 'profile': profiled}[options.work](options)
 
 
 if __name__ == '__main__':

@@ -52,14 +52,41 @@ def environment_kept(checks, folder):
     checks.equal([], sorted(set(bare) - set(preloaded)), 'env lost nothing')
 
 
+LOOK = """
+import ctypes
+for name, symbols in (("libcuda.so.1", ("cuInit", "cuLaunchKernel", "cuGetProcAddress_v2")),
+                      ("libcudart.so.13", ("cudaMalloc", "cudaLaunchKernel")), ("libcupti.so.13", ("cuptiSubscribe",))):
+    library = ctypes.CDLL(name, ctypes.RTLD_GLOBAL)
+    print(name, [bool(ctypes.cast(getattr(library, symbol), ctypes.c_void_p)) for symbol in symbols])
+"""
+CALL = LOOK + 'print(ctypes.CDLL("libcuda.so.1").cuInit(0))'
+
+
 def simgpu_unused(checks, folder):
-    """A map with every setting, a CUDA library in reach, but no call: still nothing."""
-    env = lib.environment(preload=True, STAGETAP_MAP='demo', STAGETAP_OUT=os.path.join(folder, 'x.stap'))
-    result = lib.run(['python3', '-c', 'import ctypes; ctypes.CDLL("libcuda.so.1"); print("loaded")'], env, folder)
-    checks.equal(
-        (0, 'loaded\n', ''), (result.returncode, result.stdout, result.stderr), 'libcuda loaded, never called'
-    )
-    checks.equal([], os.listdir(folder), 'libcuda loaded, never called: no file')
+    """As an import does: every CUDA library is loaded and functions are looked up, but none is called. Then there
+    is no call by us either: the driver's own log has no line. That it would have one is shown by one call."""
+    lines = {}
+    for name, code in (('looked up', LOOK), ('called', CALL)):
+        bare = None
+        for preload in (False, True):
+            with lib.workdir() as place:
+                truth = os.path.join(place, 'run.truth')
+                env = lib.environment(preload, SIMGPU_TRUTH=truth, STAGETAP_MAP='nvtx unused -> encode')
+                env['STAGETAP_OUT'] = os.path.join(place, 'x.stap')
+                result = lib.run(['python3', '-c', code], env, folder)
+                outcome = result.returncode, result.stdout, result.stderr
+                bare = bare or outcome
+                checks.equal(bare, outcome, f'libraries {name}: the same')
+                checks.equal(0, result.returncode, f'libraries {name}: runs')
+                log = os.path.join(place, 'run.truth')
+                with open(log if os.path.exists(log) else os.devnull, encoding='utf-8') as file:
+                    lines[name, preload] = sum('"op":"call"' in line for line in file)
+                if name == 'looked up':
+                    checks.ok(not os.path.exists(env['STAGETAP_OUT']), 'libraries looked up, none called: no trace')
+    checks.equal(0, lines['looked up', True], 'libraries looked up, none called: we call nothing')
+    checks.equal(1, lines['called', False], 'one call is one line of the driver’s log')
+    checks.equal(1, lines['called', True], 'one call: we make no further one')
+    checks.equal([], os.listdir(folder), 'libraries loaded, never called: no file')
 
 
 def descriptors_of_a_cuda_process(checks):

@@ -34,10 +34,9 @@ def start(folder, name):
         folder + '/',
         '--quiet',
     ]
-    process = subprocess.Popen(
+    process = lib.start(
         command,
-        env=env,
-        stdin=subprocess.DEVNULL,
+        env,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         universal_newlines=True,

@@ -2,10 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Eight threads that launch in every way there is – driver, runtime, Ex, cooperative, per-thread default stream, nvcc
 13's __cudaLaunchKernel, graphs. Each way has a kernel of its own: its count in the report, in the trace, in the
-simulator's truth and in the program's own words must be one number."""
+simulator's truth and in the program's own words must be one number. `mixed12` has the runtime of CUDA 12, and then
+device times come from the libcupti of 12.  usage: mixed_launch.py mixed|mixed12"""
 
 import collections
 import json
+import os
+import sys
 
 import lib
 import placing
@@ -69,16 +72,22 @@ def check_trace(checks, traced, ways):
     return collections.Counter(call['name'] for call in calls if not is_runtime(call['name']))
 
 
+def check_cupti(checks, traced, soname):
+    keys = {row['key']: row['value'] for row in dump(checks, traced.trace, 'KEY')}
+    checks.equal(soname, os.path.basename(keys.get('cupti.path', '')), 'device times by the libcupti of that runtime')
+
+
 def main():
+    name = sys.argv[1]
     checks = lib.Checks()
     with lib.workdir() as folder:
         runs = []
 
         def run_once():
-            runs.append(lib.Traced(folder, [lib.program('mixed'), str(ROUNDS)], mapping=MAP, name=f'run{len(runs)}'))
+            runs.append(lib.Traced(folder, [lib.program(name), str(ROUNDS)], mapping=MAP, name=f'run{len(runs)}'))
             return runs[-1]
 
-        document = lib.compared(checks, 'mixed launches', run_once)
+        document = lib.compared(checks, name, run_once)
         if document:
             traced = runs[-1]
             ways = [Way(function, kernel, int(launches), int(kernels)) for function, kernel, launches, kernels in
@@ -88,6 +97,7 @@ def main():
             kernels = collections.Counter(op.name for op in ops if op.op == 'kernel')
             checks.equal({way.kernel: way.kernels for way in ways}, dict(kernels), 'truth: kernels by name')
             check_report(checks, document, ways)
+            check_cupti(checks, traced, 'libcupti.so.12' if name == 'mixed12' else 'libcupti.so.13')
             by_name = check_trace(checks, traced, ways)
             launches = [call for call in calls if call.name.startswith(('cuLaunch', 'cuGraphLaunch'))]
             truth = collections.Counter(call.name for call in launches)

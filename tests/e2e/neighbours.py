@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Beside others that interpose: allocators, sanitizers, a clock that lies, another tool that answers dlsym(), tracers.
-For each neighbour: alone, in front of us and behind us – the demo and a small program do the same in all three.
-Where the program fails with the neighbour alone, that is listed and nothing is asked of us.
+For each neighbour, and for pairs of them: alone, in front of us and behind us (of a pair also with us between the
+two) – the demo and small programs do the same in all. Where the program fails with the neighbours alone, that is
+listed and nothing is asked of us. A program with an allocator of its own is asked the same.
 
-Also: CPython's imports, and what a C++ exception costs beside us."""
+Also: imports of every CPython that is installed, and what a C++ exception costs beside us."""
 
 import glob
 import os
@@ -28,7 +29,27 @@ NEIGHBOURS = {
     'naive dlsym': (os.path.join(lib.PROGRAMS, 'libnaive_dlsym.so'), {}),
     'heaptrack': ('/usr/lib/heaptrack/libheaptrack_preload.so', {'DUMP_HEAPTRACK_OUTPUT': '/dev/null'}),
 }
+# In this order in LD_PRELOAD. jemalloc with libfaketime hangs in either order without us, and so does libfaketime
+# behind a naive dlsym.
+PAIRS = [
+    ('tcmalloc', 'naive dlsym'),
+    ('naive dlsym', 'tcmalloc'),
+    ('jemalloc', 'naive dlsym'),
+    ('naive dlsym', 'jemalloc'),
+    ('mimalloc', 'libfaketime'),
+    ('libfaketime', 'mimalloc'),
+    ('libfaketime', 'naive dlsym'),
+]
+# The allocator's own file says how often it was entered from within its first call: compared, too.
+OWN_ALLOCATOR = [('pictures', 2), ('many_threads', 5), ('fork_idle', 2), ('fork_storm', 20), ('short_threads', 60)]
+NO_REQUEST = ('reopens', 'fork_storm')  # their traces are for others to check
+OWN_ALLOCATOR_BESIDE = (None, 'jemalloc', 'libfaketime', 'naive dlsym')
 IMPORTS = 'import ssl, ctypes, decimal, json, hashlib; print(decimal.Decimal(2).sqrt(), ssl.OPENSSL_VERSION)'
+CTYPES = '''
+import ctypes
+driver, context = ctypes.CDLL("libcuda.so.1"), ctypes.c_void_p()
+print(driver.cuInit(0), driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0), driver.cuCtxSynchronize())
+'''
 TIMEOUT_S = 20
 THROW_RUNS, THROW_GOOD = 30, 1.05  # runs at most; enough when the claim is met
 THROW_RATIO_MAX = 1.3  # a busy machine is not ours to blame
@@ -62,7 +83,7 @@ class Outcome:
             self.status, self.stdout, self.stderr = 'hangs', '', ''
         self.wall_ns = (time.monotonic() - begin) * 1e9
         self.end_ns = time.time_ns()
-        self.files = {name: data for name, data in lib.pictures(folder).items() if not name.startswith('run.stap')}
+        self.files = {name: data for name, data in lib.pictures(folder).items() if not name.startswith(lives.OURS)}
 
     def same(self):
         return self.status, self.stdout, self.files
@@ -96,23 +117,54 @@ def check_trace(checks, label, outcome):
         )
 
 
+def beside(checks, label, program, command, others, settings):
+    """The program with `others` preloaded, and with us at each place among them."""
+    with lib.workdir() as folder:
+        plain = Outcome(os.path.join(folder, 'plain'), command, [], {})
+        alone = Outcome(os.path.join(folder, 'alone'), command, others, settings) if others else plain
+        if alone.same() != plain.same():
+            print(f'baseline: {label}: without us: exit {alone.status} (plain: {plain.status}), nothing is asked')
+            return
+        for place in range(len(others) + 1):
+            where = f'{label}, {("we in front of it", "we behind it")[place] if len(others) == 1 else f"we at {place}"}'
+            preloads = others[:place] + [lib.PRELOAD] + others[place:]
+            seen = Outcome(os.path.join(folder, str(place)), command, preloads, settings)
+            same = checks.equal(alone.same(), seen.same(), f'{where}: same status, output and files')
+            said = [line for line in seen.stderr.splitlines() if line.startswith('stagetap: ')]
+            checks.equal([], said, f'{where}: we have nothing to say')
+            if same and program not in NO_REQUEST:
+                check_trace(checks, where, seen)
+
+
 def neighbour(checks, name, path, settings):
     for program, command in programs().items():
-        label = f'{name}, {program}'
-        with lib.workdir() as folder:
-            plain = Outcome(os.path.join(folder, 'plain'), command, [], {})
-            alone = Outcome(os.path.join(folder, 'alone'), command, [path], settings)
-            if alone.same() != plain.same():
-                print(f'baseline: {label}: without us: exit {alone.status} (plain: {plain.status}), nothing is asked')
-                continue
-            for order, preloads in {'in front of': [lib.PRELOAD, path], 'behind': [path, lib.PRELOAD]}.items():
-                where = f'{label}, we {order} it'
-                beside = Outcome(os.path.join(folder, order.split()[0]), command, preloads, settings)
-                same = checks.equal(alone.same(), beside.same(), f'{where}: same status, output and files')
-                said = [line for line in beside.stderr.splitlines() if line.startswith('stagetap: ')]
-                checks.equal([], said, f'{where}: we have nothing to say')
-                if same and program != 'reopens':
-                    check_trace(checks, where, beside)
+        beside(checks, f'{name}, {program}', program, command, [path], settings)
+
+
+def pairs(checks):
+    for names in PAIRS:
+        paths = [find(NEIGHBOURS[name][0]) for name in names]
+        settings = {key: value for name in names for key, value in NEIGHBOURS[name][1].items()}
+        if all(paths):
+            beside(checks, ' and '.join(names), 'pictures', lives.lives('pictures', 2), paths, settings)
+        else:
+            print(f'skip: {" and ".join(names)}: not both are installed')
+
+
+def own_allocator(checks):
+    """Exported by the program itself, for everybody: its first call looks up with dlsym(), under a lock."""
+    if not lib.is_built('lives_own_malloc'):
+        print('skip: an allocator in the program: not built with a sanitizer')
+        return
+    for name in OWN_ALLOCATOR_BESIDE:
+        path = find(NEIGHBOURS[name][0]) if name else None
+        if name and not path:
+            print(f'skip: an allocator in the program beside {name}: not installed')
+            continue
+        for case, number in OWN_ALLOCATOR if not name else OWN_ALLOCATOR[:2]:
+            label = f'an allocator in the program, {name or "no other"}, {case}'
+            command = [lib.program('lives_own_malloc'), case, str(number)]
+            beside(checks, label, case, command, [path] if path else [], NEIGHBOURS[name][1] if name else {})
 
 
 def tracer(checks):
@@ -139,16 +191,38 @@ def tracer(checks):
             checks.equal(2 * lives.PICTURE, lives.launches(document), 'uftrace record: every launch is there')
 
 
+def pythons():
+    """Every CPython here: the system's, and those that pyenv has built."""
+    root = os.environ.get('PYENV_ROOT') or os.path.expanduser('~/.pyenv')
+    found = [shutil.which('python3')] + sorted(glob.glob(os.path.join(glob.escape(root), 'versions', '*', 'bin', 'python')))
+    if len(found) == 1:
+        print(f'skip: further versions of CPython: none below {root}/versions')
+    return found
+
+
 def imports(checks):
-    python = shutil.which('python3')
-    with lib.workdir() as folder:
-        bare, beside = (lib.run([python, '-c', IMPORTS], lib.environment(on, False), folder) for on in (False, True))
-        checks.equal(
-            (0, bare.stdout, bare.stderr),
-            (beside.returncode, beside.stdout, beside.stderr),
-            'CPython imports ssl, ctypes, decimal',
-        )
-        checks.equal([], os.listdir(folder), 'CPython imports: no file')
+    for python in pythons():
+        version = lib.run([python, '-c', 'import sys; print(sys.version.split()[0])'], lib.environment(False, False))
+        label = f'CPython {version.stdout.strip()}'
+        with lib.workdir() as folder:
+            bare, seen = (lib.run([python, '-c', IMPORTS], lib.environment(on, False), folder) for on in (False, True))
+            if not version.stdout or bare.returncode != 0:
+                print(f'baseline: {label} ({python}): exit {bare.returncode} without us')
+                continue
+            checks.equal(
+                (bare.returncode, bare.stdout, bare.stderr),
+                (seen.returncode, seen.stdout, seen.stderr),
+                f'{label} imports ssl, ctypes, decimal',
+            )
+            checks.equal([], os.listdir(folder), f'{label} imports: no file')
+            trace = os.path.join(folder, 'run.stap')
+            bare, seen = (
+                lib.run([python, '-c', CTYPES], lib.environment(on, STAGETAP_OUT=trace, STAGETAP_MAP=lives.MAP), folder)
+                for on in (False, True)
+            )
+            checks.equal((0, bare.stdout, bare.stderr), (seen.returncode, seen.stdout, seen.stderr), f'{label}: ctypes')
+            calls = lib.stagetap('dump', trace).stdout.count('\nCALL ')
+            checks.equal(3, calls, f'{label}: calls through ctypes are in the trace')
 
 
 def throw_cost(checks):
@@ -182,6 +256,8 @@ def main():
             neighbour(checks, name, path, settings)
         else:
             print(f'skip: {name}: {file} is not installed')
+    pairs(checks)
+    own_allocator(checks)
     tracer(checks)
     imports(checks)
     throw_cost(checks)

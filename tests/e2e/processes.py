@@ -149,6 +149,16 @@ def ends(checks):
                 checks.ok('closed in order' in verify.stdout, f'{name}: closed in order', verify.stdout[-600:])
                 checks.equal([], lib.rings(folder), f'{name}: no ring is left, though threads went on')
     with lib.workdir() as folder:
+        label = 'launches in exit handlers and destructors'
+        _, seen = lives.twice(checks, label, folder, lives.lives('end_late', 2))
+        document = lives.report(checks, label, seen.traces()[0])
+        if document:
+            found, made = lives.launches(document), seen.kernels()[0]
+            checks.equal(made, found, f'{label}: all launches are there')
+            late = made - 2 * lives.PICTURE
+            checks.equal(late, document['traces'][0]['lost']['launches_without_record'],
+                         f'{label}: the late ones have no device record, and that is said')
+    with lib.workdir() as folder:
         label = 'main() left by pthread_exit'
         _, seen = lives.twice(checks, label, folder, lives.lives('last_thread'), truth=False, timeout=20)
         document = lives.report(checks, label, seen.traces()[0])

@@ -132,6 +132,33 @@ def ranges(checks):
                 checks.equal([4, 4, 4], [request['steps'] for request in document['requests']], f'{label}: steps')
 
 
+def range_parts(checks):
+    """Three objects, each with an NVTX of its own, and another tool that is injected: all ranges reach both."""
+    command = [lib.program('range_parts')]
+    tool = os.path.join(lib.PROGRAMS, 'libnvtx_tool.so')
+    for label, injected in (('no tool', None), ('a tool', tool), ('a tool that is not there', '/no/such/tool.so')):
+        label = f'NVTX in three objects, {label}'
+        with lib.workdir() as folder:
+            logs = {}
+            for name, on in (('bare', False), ('seen', True)):
+                log = os.path.join(folder, name + '.log')
+                trace_path = os.path.join(folder, 'run.stap')
+                env = {'NVTX_INJECTION64_PATH': injected, 'TOOL_LOG': log}
+                env.update({'STAGETAP_OUT': trace_path, 'STAGETAP_MAP': RANGES_MAP} if on else {})
+                result = lib.run(command, lib.environment(on, **env), folder)
+                checks.equal((0, '', ''), (result.returncode, result.stdout, result.stderr), f'{label}: {name} runs')
+                with open(log if os.path.exists(log) else os.devnull, encoding='ascii') as file:
+                    logs[name] = file.read().splitlines()
+            checks.equal(3 + 3 * 8 if injected == tool else 0, len(logs['bare']), f'{label}: what the tool is told')
+            checks.equal(logs['bare'], logs['seen'], f'{label}: the tool is told the same beside us')
+            document = lib.report(checks, '--request', 'all', trace_path, what=label)
+            for request in document['requests'] if document else []:
+                found = {name: (row['calls'], row['launches']) for name, row in lib.rows(request).items()}
+                wanted = {'encode': (1, 2), 'sample': (1, 1), 'decode': (1, 3)}
+                checks.equal(wanted, {name: found.get(name) for name in wanted}, f'{label}: our stages')
+            checks.equal(3, len(document['requests']) if document else 0, f'{label}: our requests')
+
+
 def unknown_rate(checks):
     """A process that uses CUDA at once has no estimate of its counter's rate in the header: the clock table tells."""
     label = 'no rate in the header'
@@ -159,6 +186,7 @@ def main():
     stranger(checks)
     pair(checks)
     ranges(checks)
+    range_parts(checks)
     unknown_rate(checks)
     checks.finish()
 

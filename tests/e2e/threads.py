@@ -4,7 +4,6 @@
 and every launch is recorded or counted as lost."""
 
 import os
-import subprocess
 import sys
 import time
 
@@ -45,7 +44,7 @@ def short_threads(checks):
         checks.equal((SHORT_THREADS, 3 * SHORT_THREADS), (sample['calls'], sample['launches']), f'{label}: all stages')
     with lib.workdir() as folder:
         env = lib.environment(True, STAGETAP_OUT=os.path.join(folder, 'run.stap'), STAGETAP_MAP=lives.MAP)
-        process = subprocess.Popen(lives.lives('short_threads', SHORT_THREADS), env=env, cwd=folder)
+        process = lib.start(lives.lives('short_threads', SHORT_THREADS), env, cwd=folder)
         most = 0
         while process.poll() is None:
             most = max(most, len(lib.rings(folder)))

@@ -133,6 +133,7 @@ static const struct {
     {"spawn_cleared", lives_spawn_cleared},
     {"exec", lives_exec},
     {"end", lives_end},
+    {"end_late", lives_end_late},
     {"last_thread", lives_last_thread},
     {"short_threads", lives_short_threads},
     {"many_threads", lives_many_threads},

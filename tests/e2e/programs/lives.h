@@ -59,6 +59,7 @@ int lives_spawn(int number);
 int lives_spawn_cleared(int number);
 int lives_exec(int number);
 int lives_end(int number);
+int lives_end_late(int number);
 int lives_last_thread(int number);
 int lives_short_threads(int number);
 int lives_many_threads(int number);

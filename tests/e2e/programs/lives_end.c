@@ -40,6 +40,32 @@ int lives_end(int number)
     return 15;
 }
 
+/* Launches when main() is over: from a handler that was registered before cuInit, so that it runs after those of
+ * everybody who was set up by it, and from the program's destructor, which runs after all handlers. */
+static int is_late;
+
+static void launch_late(void)
+{
+    lives_launch_and_wait((void *)5l);
+}
+
+__attribute__((destructor)) static void launch_last(void)
+{
+    if (is_late)
+        lives_launch_and_wait((void *)3l);
+}
+
+int lives_end_late(int number)
+{
+    if (atexit(launch_late) != 0)
+        return 1;
+    lives_set_up();
+    is_late = 1;
+    for (int i = 0; i < number; i++)
+        lives_picture(NULL);
+    return 0;
+}
+
 static void *last_main(void *argument)
 {
     nanosleep(&(struct timespec){.tv_nsec = 30000000}, NULL);

@@ -35,6 +35,10 @@ static unsigned kernel_rule_count;
 static struct copy_rule copy_rules[RULES_MAX];
 static unsigned copy_rule_count;
 
+/* Kernels of simgpu's cuBLAS: their argument is thousands of floating-point operations, of which there are 50 a ns. */
+#define MATRIX_KERNELS "simgpu_"
+static const struct sim_kernel_cost matrix_cost = {.fixed_ns = 3000, .per_argument_ns = 0.02};
+
 /* GB/s is bytes per nanosecond. */
 static const struct copy_rule default_rules[] = {
     {COPY_H2D, SIM_MEMORY_PAGEABLE, 6, 10000}, {COPY_D2H, SIM_MEMORY_PAGEABLE, 6, 10000},
@@ -303,6 +307,9 @@ struct sim_kernel_cost sim_model_kernel(const char *name)
         if (fnmatch(rule->glob, name, 0) == 0 || fnmatch(rule->glob, base, 0) == 0) {
             return rule->cost;
         }
+    }
+    if (strncmp(base, MATRIX_KERNELS, strlen(MATRIX_KERNELS)) == 0) {
+        return matrix_cost;
     }
     sim_kernel_name_time(base, &from_name_ns);
     return (struct sim_kernel_cost){.fixed_ns = (double)from_name_ns};

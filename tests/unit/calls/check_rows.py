@@ -5,9 +5,11 @@ wrote down, with the right name, class, result and a … d.
 
 Usage: check_rows.py PROGRAM FOLDER_OF_STAND_INS LIBSTAGETAP STAGETAP CALLS
 CALLS: how many calls there must be at least.
+STAGETAP_EMULATOR: the command that starts programs of another processor; STAGETAP_ANALYZER: one of this machine.
 """
 import json
 import os
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -15,18 +17,26 @@ import tempfile
 MASK = (1 << 64) - 1
 DIRECTION_SHIFT = 8
 FIELDS = ('a', 'b', 'c', 'd')
+EMULATOR = shlex.split(os.environ.get('STAGETAP_EMULATOR', ''))
 
 
-def run(program, stand_ins, expected, **more):
+def run(program, stand_ins, expected, preload=None, **more):
     env = {name: value for name, value in os.environ.items() if not name.startswith(('STAGETAP_', 'LD_', 'CUDA_'))}
-    env.update(more, LD_LIBRARY_PATH=stand_ins)
-    result = subprocess.run([program, expected], env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+    env.update(more)
+    command, loader = [program, expected], {'LD_LIBRARY_PATH': stand_ins}
+    if preload:
+        loader['LD_PRELOAD'] = preload
+    if EMULATOR:  # what is meant for the program's loader must not reach the emulator's own
+        command = EMULATOR + [part for setting in loader.items() for part in ('-E', '='.join(setting))] + command
+    else:
+        env.update(loader)
+    result = subprocess.run(command, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                             stderr=subprocess.STDOUT, universal_newlines=True, timeout=60)
     return result.returncode, result.stdout
 
 
 def dump(stagetap, trace, table):
-    result = subprocess.run([stagetap, 'dump', '--json', f'--table={table}', trace], stdout=subprocess.PIPE,
+    result = subprocess.run(stagetap + ['dump', '--json', f'--table={table}', trace], stdout=subprocess.PIPE,
                             universal_newlines=True, check=True, timeout=60)
     return [json.loads(line) for line in result.stdout.splitlines()]
 
@@ -73,11 +83,13 @@ def compare(expected, traced):
 
 def main():
     program, stand_ins, preload, stagetap, least = sys.argv[1:]
+    own = os.environ.get('STAGETAP_ANALYZER')
+    stagetap = [own] if own else EMULATOR + [stagetap]
     failed = []
     with tempfile.TemporaryDirectory() as folder:
         trace, expected = os.path.join(folder, 'rows.stap'), os.path.join(folder, 'expected')
         alone = run(program, stand_ins, expected)
-        preloaded = run(program, stand_ins, expected, LD_PRELOAD=preload, STAGETAP_OUT=trace, STAGETAP_DEVICE='none',
+        preloaded = run(program, stand_ins, expected, preload, STAGETAP_OUT=trace, STAGETAP_DEVICE='none',
                         STAGETAP_ON_FULL='wait')
         for name, (code, output) in (('alone', alone), ('preloaded', preloaded)):
             print(f'{name}: {output.strip()}')

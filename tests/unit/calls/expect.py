@@ -17,7 +17,12 @@ FURTHER = {    # rows beyond the table
     'cuProfilerStop': 'memop', 'cudaProfilerStart': 'memop', 'cudaProfilerStop': 'memop',
     'cudaThreadSynchronize': 'sync', 'cudaLaunchCooperativeKernelMultiDevice': 'launch',
     'cudaStreamGetCaptureInfo_v2': 'capture', 'cudaStreamGetCaptureInfo_v2_ptsz': 'capture',
+    'cudaMemAdvise_v2': 'prefetch', 'cudaEventElapsedTime_v2': 'query', 'cudaThreadExit': 'context',
 }
+for of_12, kind in (('StreamGetCaptureInfo_v3', 'capture'), ('StreamUpdateCaptureDependencies_v2', 'capture'),
+                    ('MemPrefetchAsync_v2', 'prefetch'), ('SignalExternalSemaphoresAsync_v2', 'semaphore'),
+                    ('WaitExternalSemaphoresAsync_v2', 'semaphore')):
+    FURTHER.update({f'cuda{of_12}': kind, f'cuda{of_12}_ptsz': kind})
 NODES_ADDED = ('', 'Kernel', 'Memcpy', 'Memset', 'Host', 'ChildGraph', 'Empty', 'EventRecord', 'EventWait',
                'ExternalSemaphoresSignal', 'ExternalSemaphoresWait', 'BatchMemOp', 'MemAlloc', 'MemFree')
 FURTHER.update({f'cuGraphAdd{kind}Node': 'graph' for kind in NODES_ADDED})

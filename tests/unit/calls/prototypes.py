@@ -17,6 +17,7 @@ OPAQUE = ('int', ', '.join(f'unsigned long word{i}' for i in range(12)))
 
 GONE = {
     'cudaThreadSynchronize': ('cudaError_t', 'void'),
+    'cudaThreadExit': ('cudaError_t', 'void'),
     'cudaLaunchCooperativeKernelMultiDevice':
         ('cudaError_t', 'struct rows_launch *launchParamsList, unsigned int numDevices, unsigned int flags'),
     'cudaStreamGetCaptureInfo_v2':
@@ -62,11 +63,17 @@ _DECLARATION = re.compile(
 _ATTRIBUTE = re.compile(r'__attribute__\s*\(\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)\)')
 
 
+def declarations(text):
+    """(result type, name, parameters as one text) of every CUDA function that preprocessed text declares."""
+    for result, name, parameters in _DECLARATION.findall(_ATTRIBUTE.sub('', text)):
+        yield ' '.join(result.split()), name, ' '.join(parameters.split())
+
+
 class Headers:
     """name → (result type, parameters as one text); and which type names are enumerations and handles."""
 
     def __init__(self, compiler, include):
-        text = ''.join(f'#include <{name}>\n' for name in INCLUDES)
+        text = ''.join(f'#if __has_include(<{name}>)\n#include <{name}>\n#endif\n' for name in INCLUDES)
         text = subprocess.run(compiler + ['-E', '-P', '-D__CUDA_API_VERSION_INTERNAL', '-isystem', include, '-xc', '-'],
                               input=text, stdout=subprocess.PIPE, universal_newlines=True, check=True).stdout
         text = _ATTRIBUTE.sub('', text)
@@ -84,12 +91,14 @@ class Headers:
                 pass    # an older toolkit
 
     def _take(self, text):
-        for result, name, parameters in _DECLARATION.findall(text):
-            self.prototypes.setdefault(name, (' '.join(result.split()), ' '.join(parameters.split())))
+        for result, name, parameters in declarations(text):
+            self.prototypes.setdefault(name, (result, parameters))
 
     def get(self, name):
         base = re.sub(r'_pt[sd][sz]$', '', name)
         found = self.prototypes.get(name) or self.prototypes.get(base) or GONE.get(base)
+        if not found and base.startswith('cuda'):    # what 12 has as _v2 or _v3, 13 has by the plain name
+            found = self.prototypes.get(re.sub(r'_v\d$', '', base))
         return found or OPAQUE
 
 

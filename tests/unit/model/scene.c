@@ -152,7 +152,10 @@ static void add_spans(struct st_builder *builder, const struct scene *scene)
 
 struct st_model *scene_model(const struct scene *scene)
 {
-    struct st_builder *builder = st_builder_create(NULL);
+    const struct st_trace_header header = {.pid = scene->pid,
+                                           .start_monotonic_ns = (uint64_t)(scene->start * US),
+                                           .ticks_per_second = 1000000000};
+    struct st_builder *builder = st_builder_create(scene->pid ? &header : NULL);
     struct st_model *model = NULL;
     assert_non_null(builder);
     for (uint32_t i = 1; i <= MOST_THREADS; i++) {
@@ -175,6 +178,9 @@ struct st_model *scene_model(const struct scene *scene)
     }
     if (scene->rounds) {
         assert_true(st_builder_key(builder, ST_KEY_SETTING, "rounds", scene->rounds));
+    }
+    for (int i = 0; i < 4 && scene->uuids[i]; i++) {
+        assert_true(st_builder_device(builder, &(struct st_model_device){i, 0, "SimGPU", scene->uuids[i]}));
     }
     add_spans(builder, scene);
     add_calls(builder, scene);
@@ -246,15 +252,33 @@ static void check_identities(const struct st_report *report)
     }
 }
 
-struct st_report scene_report(const struct scene *scene, const struct st_report_options *options)
+static struct st_report report_of(struct st_model *model, const struct st_report_options *options)
 {
-    struct st_model *model = scene_model(scene);
     struct st_report report;
     struct st_err err;
     assert_int_equal(st_report_build(model, options, &report, &err), ST_OK);
     st_model_destroy(model);
     check_identities(&report);
     return report;
+}
+
+struct st_report scene_report(const struct scene *scene, const struct st_report_options *options)
+{
+    return report_of(scene_model(scene), options);
+}
+
+struct st_report scene_report_of_run(const struct scene *const *scenes, size_t count,
+                                     const struct st_report_options *options)
+{
+    enum { MOST = 8 };
+    struct st_model *models[MOST], *merged = NULL;
+    struct st_err err;
+    assert_true(count <= MOST);
+    for (size_t i = 0; i < count; i++) {
+        models[i] = scene_model(scenes[i]);
+    }
+    assert_int_equal(st_model_merge(models, count, &merged, &err), ST_OK);
+    return report_of(merged, options);
 }
 
 const struct st_report_row *scene_row(const struct st_report_row *rows, size_t count, const char *name)

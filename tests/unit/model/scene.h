@@ -81,6 +81,9 @@ struct scene {
     bool is_cut;     /* the trace just ends: the process was killed */
     bool lose_calls; /* CALL rows are lost, DRIVER_API rows are not */
     int64_t api_late; /* µs that the device library's clock is ahead in DRIVER_API rows */
+    uint32_t pid;
+    int64_t start;           /* µs on CLOCK_MONOTONIC; all other times count from here */
+    const char *uuids[4];    /* of devices 0, 1 …, up to NULL */
 };
 
 #define SCENE(spans_, calls_, ops_)                                                                                   \
@@ -91,6 +94,10 @@ struct scene {
 struct st_model *scene_model(const struct scene *scene);
 /* Its report with default options (or `options`); the model is gone afterwards. Checks every identity. */
 struct st_report scene_report(const struct scene *scene, const struct st_report_options *options);
+
+/* The same for the processes of one run. */
+struct st_report scene_report_of_run(const struct scene *const *scenes, size_t count,
+                                     const struct st_report_options *options);
 
 /* A row by name, of rows[0 … count); fails the test when there is none. */
 const struct st_report_row *scene_row(const struct st_report_row *rows, size_t count, const char *name);

@@ -8,11 +8,11 @@
 
 #include "analyzer/model/model.h"
 
-static void expect_ids(const int64_t *ids, size_t count, const char *expected)
+static void expect_ids(const struct st_report_id *ids, size_t count, const char *expected)
 {
     char text[64] = "";
     for (size_t i = 0; i < count; i++) {
-        snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%lld", i ? " " : "", (long long)ids[i]);
+        snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%lld", i ? " " : "", (long long)ids[i].number);
     }
     assert_string_equal(text, expected);
 }
@@ -174,7 +174,7 @@ static void open_request(void **state)
     assert_int_equal(report.selected_requests, 1);
     assert_non_null(report.selection_note);
     for (size_t i = 0; i < report.gap_count; i++) {
-        assert_int_equal(report.gaps[i].request, 1);
+        assert_int_equal(report.gaps[i].request.number, 1);
     }
     st_report_finish(&report);
 }
@@ -303,7 +303,7 @@ static void no_request(void **state)
     assert_int_equal(report.sync_count, 2);
     assert_int_equal(report.gaps_total_count, 4); /* 0-20, 100-205, 290-410, 440-500 */
     assert_int_equal(report.gaps_total_ns, 305000);
-    assert_int_equal(report.gaps[1].request, 0);
+    assert_int_equal(report.gaps[1].request.number, 0);
     assert_string_equal(report.gaps[1].cause, "host_late.after_sync");
     const struct st_report_row *sample = scene_row(report.before_first, report.before_first_count, "sample");
     assert_int_equal(sample->devices[0].busy_ns, 165000);
@@ -360,7 +360,7 @@ static void clocks_apart(void **state)
     assert_true(st_builder_op(builder, &(struct st_raw_op){.kind = ST_OP_COPY, .start_device = 130000,
                                                            .duration_ns = 10, .correlation = 8}));
     assert_int_equal(st_builder_finish(builder, NULL, NULL, &model), ST_OK);
-    assert_int_equal(model->faults.unmatched_device, 0);
+    assert_int_equal(model->traces->faults.unmatched_device, 0);
     assert_int_equal(model->ops[0].call, 0);
     assert_int_equal(model->ops[1].call, 1);
     st_model_destroy(model);
@@ -406,7 +406,7 @@ static void phases(void **state)
     assert_int_equal(report.rounds.steady_max_ns.value, 104000);
     assert_int_equal(report.rounds.steady_spread_ppm.value, 40000); /* quartiles 98, 102 */
     assert_int_equal(report.selected_requests, 3);
-    assert_int_equal(report.requests[report.typical].id, 3);
+    assert_int_equal(report.requests[report.typical].id.number, 3);
     st_report_finish(&report);
 
     report = rounds_of(walls, other, 5, NULL, NULL); /* 3 and 4 are of another shape */

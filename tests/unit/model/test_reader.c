@@ -244,9 +244,9 @@ static void ring_after_file(void **state)
     for (size_t i = 0; i < model->call_count; i++) {
         assert_int_equal(model->calls[i].begin_ns, (int64_t)i * 1000);
     }
-    assert_int_equal(model->summary.ring_slots, 10);
-    assert_int_equal(model->summary.ring_lost, 5);
-    assert_true(model->is_live);
+    assert_int_equal(model->traces->summary.ring_slots, 10);
+    assert_int_equal(model->traces->summary.ring_lost, 5);
+    assert_true(model->traces->is_live);
     assert_int_equal(model->thread_count, 1);
     assert_string_equal(model->threads[0].name, "worker");
     st_model_destroy(model);
@@ -254,7 +254,7 @@ static void ring_after_file(void **state)
     make_ring(20, 40, own_start_time() + 1); /* another process had this pid: dead, its slots count all the same */
     assert_int_equal(st_model_load(in_folder("live.stap"), &model, NULL), ST_OK);
     assert_int_equal(model->call_count, 40);
-    assert_false(model->is_live);
+    assert_false(model->traces->is_live);
     st_model_destroy(model);
 
     make_ring(30, 94, 1); /* full and wrapped */

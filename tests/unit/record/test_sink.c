@@ -117,6 +117,27 @@ static void a_second_image_gets_a_number(void **state)
     st_sink_close(&sink);
 }
 
+/* A process that is over already, but of the same run, keeps the name. */
+static void a_process_of_the_run_is_not_replaced(void **state)
+{
+    static const uint8_t run[16] = {0}, other_run[16] = {1}; /* write_header() leaves it 0 */
+    struct st_sink sink;
+    struct st_sink_request request = {.pattern = "run.stap", .folder = folder, .program = "x",
+                                      .process_start_ns = UINT64_MAX, .run = run};
+    char expected[64];
+    make(&sink, "run.stap");
+    write_header(&sink, 1, 1);
+    st_sink_close(&sink);
+    assert_true(st_sink_open(&sink, &request));
+    snprintf(expected, sizeof(expected), "/run.stap.%d", (int)getpid());
+    assert_string_equal(strrchr(sink.path, '/'), expected);
+    st_sink_close(&sink);
+    request.run = other_run;
+    assert_true(st_sink_open(&sink, &request));
+    assert_string_equal(strrchr(sink.path, '/'), "/run.stap");
+    st_sink_close(&sink);
+}
+
 static void an_unwritable_folder_is_replaced(void **state)
 {
     struct st_sink sink;
@@ -197,6 +218,7 @@ int main(void)
         cmocka_unit_test(nothing_is_overwritten),
         cmocka_unit_test(foreign_files_stay),
         cmocka_unit_test(a_second_image_gets_a_number),
+        cmocka_unit_test(a_process_of_the_run_is_not_replaced),
         cmocka_unit_test(an_unwritable_folder_is_replaced),
         cmocka_unit_test(failed_frames_are_cut_back),
         cmocka_unit_test(a_reused_descriptor_is_not_written),

@@ -51,6 +51,7 @@ const char *cudaGetErrorName(int error);
 const char *cudaGetErrorString(int error);
 int cudaMalloc(void **pointer, size_t bytes);
 int cudaMallocHost(void **pointer, size_t bytes);
+int cudaMallocManaged(void **pointer, size_t bytes, unsigned flags);
 int cudaMallocPitch(void **pointer, size_t *pitch, size_t width, size_t height);
 int cudaMallocAsync(void **pointer, size_t bytes, void *stream);
 int cudaFreeAsync(void *pointer, void *stream);

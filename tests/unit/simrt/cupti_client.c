@@ -32,7 +32,7 @@ int cuptiGetCallbackName(int domain, uint32_t cbid, const char **name);
 int cuptiSubscribe(void **subscriber, void *callback, void *user_data);
 int cuptiUnsubscribe(void *subscriber);
 int cuptiFinalize(void);
-int cuptiActivityPushExternalCorrelationId(uint32_t kind, uint64_t id);
+int cuptiActivityEnableLatencyTimestamps(uint8_t enable);
 
 static const char ptx[] = ".version 8.0\n.target sm_80\n.address_size 64\n"
                           ".visible .entry work_200us()\n{\n    ret;\n}\n"
@@ -233,7 +233,7 @@ static void status(void)
         cuptiActivityEnable(999),
         cuptiActivityGetNextRecord(buffer, sizeof(buffer), &record),
         cuptiGetTimestamp(&stamp),
-        cuptiActivityPushExternalCorrelationId(3, 1),
+        cuptiActivityEnableLatencyTimestamps(1),
     };
     static const char *const names[] = {"version", "subscribe", "again", "unsubscribe", "register", "enable",
                                         "runtime", "bad_kind",  "next",  "timestamp",   "stub"};

@@ -284,6 +284,11 @@ def case_nvcc(place, program):
     check(kernels == ["saxpy_50us", "saxpy_50us"], f"kernels {kernels}")
 
 
+def case_plain(place, program):
+    done = place.succeed([program])
+    check(not done.stderr, done.stderr)
+
+
 def case_no_driver(place, program):
     os.remove(os.path.join(place.folder, "libcuda.so.1"))
     place.succeed([program, "no-driver"])

@@ -13,8 +13,11 @@
 #include <cmocka.h>
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <pthread.h>
 #include <sys/mman.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 #include "preload/device/buffers.h"
 #include "preload/device/records.h"
@@ -243,10 +246,23 @@ static void test_cut_anywhere(void **state)
     }
 }
 
+/* An emulator may not know the call that reads memory without a fault; then pointers are trusted (names.c). */
+static void need_checked_reads(void)
+{
+    char from = 1, to = 0;
+    struct iovec local = {&to, 1}, remote = {&from, 1};
+
+    if (process_vm_readv(getpid(), &local, 1, &remote, 1, 0) != 1 && errno == ENOSYS) {
+        printf("no process_vm_readv here: bad pointers are not tried\n");
+        skip();
+    }
+}
+
 static void test_noise(void **state)
 {
     uint32_t seed = 1;
 
+    need_checked_reads();
     begin(&layouts[V12_4]);
     for (int round = 0; round < 2000; round++) {
         size_t length = (size_t)(round % 600);
@@ -283,6 +299,7 @@ static void test_names(void **state)
     char other[] = "first";
     char *gone = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
+    need_checked_reads();
     begin(&layouts[V13_0]);
     assert_int_equal(st_names_intern_pointer(&reader.names, NULL, &rows.string), 0);
     assert_int_equal(st_names_intern_pointer(&reader.names, name, &rows.string), 1);

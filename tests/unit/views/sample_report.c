@@ -86,7 +86,7 @@ static struct st_report_request_device request_device[] = {{.device = 0,
                                                             .idle_ns = 12 * MS,
                                                             .idle_by_cause = idle,
                                                             .cause_count = 3}};
-static struct st_report_request requests[] = {{.id = 2,
+static struct st_report_request requests[] = {{.id = {2},
                                                .complete = true,
                                                .thread = "generate",
                                                .shape = "a1b2",
@@ -106,7 +106,7 @@ static struct st_report_request requests[] = {{.id = 2,
                                                .after_count = 1}};
 
 static struct st_report_cause parts[] = {{"host_late.after_sync", 6 * MS}, {"unknown", 1 * MS}};
-static struct st_report_gap gaps[] = {{.request = 2,
+static struct st_report_gap gaps[] = {{.request = {2},
                                        .device = 0,
                                        .start_ns = 520 * MS,
                                        .duration_ns = 7 * MS,
@@ -118,7 +118,7 @@ static struct st_report_gap gaps[] = {{.request = 2,
                                        .drained_why = "wait",
                                        .drained_call = "cuStreamSynchronize",
                                        .drained_stage = "encode"},
-                                      {.request = 2,
+                                      {.request = {2},
                                        .device = 0,
                                        .start_ns = 590 * MS,
                                        .duration_ns = 2 * MS,
@@ -140,6 +140,7 @@ static struct st_report_count lost[] = {{"ring_full", 0}, {"cupti_dropped", 0}};
 static struct st_report_missed missed[] = {{"cuFooBar", 13000, 0, "libcudart.so.13"}};
 static struct st_report_trace traces[] = {{.file = "stagetap-generate-4711.stap",
                                            .pid = 4711,
+                                           .process = "4711",
                                            .program = "generate",
                                            .mode = "trace",
                                            .complete = true,
@@ -156,8 +157,10 @@ static struct st_report_trace traces[] = {{.file = "stagetap-generate-4711.stap"
                                            .lookups_not_found = KNOWN(1),
                                            .not_intercepted = missed,
                                            .not_intercepted_count = 1}};
-static int64_t pids[] = {4711}, loads[] = {40 * MS}, first[] = {1}, steady[] = {2};
-static struct st_report_device devices[] = {{0, NULL, "SimGPU", pids, 1}};
+static int64_t pids[] = {4711}, loads[] = {40 * MS};
+static struct st_report_id first[] = {{1}}, steady[] = {{2}};
+static struct st_report_user users[] = {{"4711", 0}};
+static struct st_report_device devices[] = {{0, NULL, "SimGPU", pids, 1, users, 1}};
 static struct st_report_capability capabilities[] = {{"kernel", "seen", "cupti", ""}};
 static struct st_report_text found[] = {{"cuda.driver", "13000"}};
 static const char *unmatched[] = {"symbol vae_decode*"}, *notes[] = {"setting: STAGETAP_FLUSH=often: not allowed"},

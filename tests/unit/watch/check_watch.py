@@ -3,7 +3,9 @@
 
     check_watch.py FOLDER SPY SHIM CASE [SECONDS or ROUNDS]
 
-WATCH_EMULATOR: the command that runs programs of another processor (qemu-user). Case names that end in _audit run with the LD_AUDIT shim. The program must behave the same, and what the spy saw must be what the fake driver and runtime executed.
+STAGETAP_EMULATOR: the command that runs programs of another processor (qemu-user). Case names that end in _audit run
+with the LD_AUDIT shim. The program must behave the same, and what the spy saw must be what the fake driver and runtime
+executed.
 """
 import collections
 import os
@@ -58,6 +60,9 @@ CASES = {
     "copied": (["copied"], {}, ["sum"]),
     "copied_audit": (["copied"], {}, ["sum", "audited"]),
     "variants": (["ways", "variants"], {}, ["variants"]),
+    "patched_before": (["patcher", "before"], {}, []),
+    "patched_after": (["patcher", "after"], {}, []),
+    "patched_found": (["patcher", "found"], {}, []),
     "race": (["ways", "race"], {}, ["timed"]),
     "race_audit": (["ways", "race"], {}, ["timed", "audited"]),
     "provider_race": (["ways", "provider-race"], {}, ["timed", "no_loss"]),
@@ -84,7 +89,7 @@ def run(folder, command, extra):
     if "LD_AUDIT" in extra:
         loader["LD_AUDIT"] = extra["LD_AUDIT"]
     environment = {name: value for name, value in {**os.environ, **extra}.items() if not name.startswith("LD_")}
-    emulator = shlex.split(environment.pop("WATCH_EMULATOR", ""))
+    emulator = shlex.split(environment.pop("STAGETAP_EMULATOR", ""))
     if emulator:  # what is meant for the program's loader must not reach the emulator's own
         for name, value in loader.items():
             emulator += ["-E", f"{name}={value}"]

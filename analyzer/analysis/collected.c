@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a report says was collected and found: capabilities, the manifest, rules that matched nothing. What all
+ * processes of a run say alike is told once.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "answer.h"
+#include "config/map.h"
+
+/* ---- capabilities ---- */
+
+static const char *state_name(unsigned state)
+{
+    static const char *const names[] = {[ST_CAP_NOT_COLLECTED] = "not_collected",
+                                        [ST_CAP_REQUESTED] = "requested",
+                                        [ST_CAP_ACCEPTED] = "accepted",
+                                        [ST_CAP_SEEN] = "seen",
+                                        [ST_CAP_DEGRADED] = "degraded"};
+    return state < sizeof(names) / sizeof(names[0]) ? names[state] : "not_collected";
+}
+
+static bool is_same_state(const struct st_model_capability *a, const struct st_model_capability *b)
+{
+    return a && b && a->state == b->state && strcmp(a->source, b->source) == 0 && strcmp(a->why, b->why) == 0;
+}
+
+/* Is this so in every process of the run? Then it is told once, by the first. */
+static bool is_common(const struct st_model *model, const struct st_model_capability *capability)
+{
+    for (size_t i = 0; i < model->trace_count; i++) {
+        if (!is_same_state(capability, st_model_capability(&model->traces[i], capability->kind))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static const char *not_collected(struct st_answer *answer, const struct st_report_capability *capability)
+{
+    const char *of = capability->process ? ", process " : "", *process = capability->process ? capability->process : "";
+    if (capability->why[0]) {
+        return st_arena_format(answer->arena, "%s (%s%s%s)", capability->kind, capability->why, of, process);
+    }
+    return process[0] ? st_arena_format(answer->arena, "%s (process %s)", capability->kind, process) : capability->kind;
+}
+
+static bool fill_capabilities(struct st_answer *answer)
+{
+    const struct st_model *model = answer->model;
+    struct st_report *report = answer->report;
+    size_t total = 0;
+    for (size_t i = 0; i < model->trace_count; i++) {
+        total += model->traces[i].capability_count;
+    }
+    report->capabilities = st_arena_array(answer->arena, total, sizeof(*report->capabilities));
+    report->not_collected.items = st_arena_array(answer->arena, total, sizeof(*report->not_collected.items));
+    if (!report->capabilities || !report->not_collected.items) {
+        return false;
+    }
+    for (size_t i = 0; i < model->trace_count; i++) {
+        for (size_t k = 0; k < model->traces[i].capability_count; k++) {
+            const struct st_model_capability *capability = &model->traces[i].capabilities[k];
+            bool common = is_common(model, capability);
+            if (common && i > 0) {
+                continue;
+            }
+            struct st_report_capability *told = &report->capabilities[report->capability_count++];
+            *told = (struct st_report_capability){capability->kind, state_name(capability->state), capability->source,
+                                                  capability->why, common ? NULL : model->traces[i].process};
+            if (capability->state == ST_CAP_NOT_COLLECTED || capability->state == ST_CAP_DEGRADED) {
+                report->not_collected.items[report->not_collected.count++] = not_collected(answer, told);
+            }
+        }
+    }
+    report->device_time = st_model_has_device_time(model) ? "measured" : "not_collected";
+    for (size_t i = 0; i < model->trace_count && !report->device_time_source; i++) {
+        const char *version = st_model_key(&model->traces[i], ST_KEY_FOUND, "cupti.version");
+        if (model->traces[i].has_device_time && version) {
+            report->device_time_source = st_arena_format(answer->arena, "CUPTI %s", version);
+        }
+    }
+    return true;
+}
+
+/* ---- manifest ---- */
+
+/* Does an earlier trace say the same of this key? */
+static bool is_told(const struct st_model *model, size_t trace, const struct st_model_key *key)
+{
+    for (size_t i = 0; i < trace; i++) {
+        const char *value = st_model_key(&model->traces[i], key->group, key->key);
+        if (value && strcmp(value, key->value) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The value of a key in one trace, the latest, goes beside what other processes said: "python3 | generate". */
+static bool add_fact(struct st_answer *answer, struct st_text_list *list, size_t trace, const struct st_model_key *key)
+{
+    const struct st_model *model = answer->model;
+    size_t at = 0;
+    if (st_model_key(&model->traces[trace], key->group, key->key) != key->value) {
+        return true; /* said again later */
+    }
+    while (at < list->count && strcmp(list->items[at].key, key->key) != 0) {
+        at++;
+    }
+    if (at == list->count) {
+        list->items[list->count++] = (struct st_report_text){key->key, key->value};
+    } else if (!is_told(model, trace, key)) {
+        list->items[at].value = st_arena_format(answer->arena, "%s | %s", list->items[at].value, key->value);
+    }
+    return list->items[at].value != NULL;
+}
+
+static bool fill_manifest(struct st_answer *answer)
+{
+    const struct st_model *model = answer->model;
+    struct st_report *report = answer->report;
+    size_t total = 0;
+    for (size_t i = 0; i < model->trace_count; i++) {
+        total += model->traces[i].key_count;
+    }
+    report->declared.items = st_arena_array(answer->arena, total, sizeof(*report->declared.items));
+    report->found.items = st_arena_array(answer->arena, total, sizeof(*report->found.items));
+    bool good = report->declared.items && report->found.items;
+    for (size_t i = 0; good && i < model->trace_count; i++) {
+        for (size_t k = 0; good && k < model->traces[i].key_count; k++) {
+            const struct st_model_key *key = &model->traces[i].keys[k];
+            if (key->group == ST_KEY_DECLARED || key->group == ST_KEY_FOUND) {
+                good = add_fact(answer, key->group == ST_KEY_FOUND ? &report->found : &report->declared, i, key);
+            } else if (key->group == ST_KEY_NOTE) {
+                good = st_answer_note(answer, st_arena_format(answer->arena, "%s: %s", key->key, key->value));
+            }
+        }
+    }
+    return good;
+}
+
+/* ---- rules ---- */
+
+enum { MOST_RULES = 1 << 16 }; /* numbers above are not believed */
+
+/* Which rules of a trace were met, into met[0 … rule_count). A span that a rule opened proves that it matched, whatever
+ * its count says. opened: MOST_RULES of them, all false before and after. */
+static void find_met(const struct st_model *model, const struct st_model_trace *trace, bool *opened, bool *met)
+{
+    for (size_t i = trace->span_first; i < trace->span_end; i++) {
+        if (model->spans[i].rule < MOST_RULES) {
+            opened[model->spans[i].rule] = true;
+        }
+    }
+    for (size_t i = 0; i < trace->rule_count; i++) {
+        const struct st_model_rule *rule = &trace->rules[i];
+        bool is_kernel = rule->source == ST_MAP_KERNEL;
+        met[i] = rule->matched > 0 || (is_kernel && !trace->has_device_time) ||
+                 (!is_kernel && rule->rule < MOST_RULES && opened[rule->rule]);
+    }
+    memset(opened, 0, MOST_RULES * sizeof(*opened));
+}
+
+struct rule {
+    const char *line;
+    bool is_met, is_open; /* is_open: its count is not written yet, as the trace was not closed */
+};
+
+static bool is_listed(const struct st_name_list *list, const char *text)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        if (strcmp(list->items[i], text) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A rule that one process met is met: a parent that only starts workers meets none. */
+static bool list_unmatched(struct st_answer *answer, const struct rule *rules, size_t count)
+{
+    struct st_name_list *list = &answer->report->unmatched_rules;
+    bool is_silent = false;
+    for (size_t i = 0; i < count; i++) {
+        bool is_met = rules[i].is_met, is_open = false;
+        if (is_met || is_listed(list, rules[i].line)) {
+            continue;
+        }
+        for (size_t k = 0; !is_met && k < count; k++) {
+            bool is_same = strcmp(rules[k].line, rules[i].line) == 0;
+            is_met = is_same && rules[k].is_met;
+            is_open = is_open || (is_same && rules[k].is_open);
+        }
+        if (!is_met && is_open) {
+            is_silent = true;
+        } else if (!is_met) {
+            list->items[list->count++] = rules[i].line;
+        }
+    }
+    return !is_silent || st_answer_note(answer, "unmatched_rules: not told, as the trace was not closed");
+}
+
+static bool fill_unmatched_rules(struct st_answer *answer)
+{
+    const struct st_model *model = answer->model;
+    struct st_name_list *list = &answer->report->unmatched_rules;
+    size_t total = 0, count = 0;
+    for (size_t i = 0; i < model->trace_count; i++) {
+        total += model->traces[i].rule_count;
+    }
+    list->items = st_arena_array(answer->arena, total, sizeof(*list->items));
+    bool *opened = calloc(MOST_RULES, sizeof(*opened)), *met = calloc(total + 1, sizeof(*met));
+    struct rule *rules = calloc(total + 1, sizeof(*rules));
+    bool good = list->items && opened && met && rules;
+    for (size_t i = 0; good && i < model->trace_count; i++) {
+        const struct st_model_trace *trace = &model->traces[i];
+        find_met(model, trace, opened, met);
+        for (size_t k = 0; k < trace->rule_count; k++) {
+            rules[count++] = (struct rule){trace->rules[k].line, met[k], !trace->summary.has_end};
+        }
+    }
+    good = good && list_unmatched(answer, rules, count);
+    free(opened);
+    free(met);
+    free(rules);
+    return good;
+}
+
+bool st_answer_collected(struct st_answer *answer)
+{
+    return fill_capabilities(answer) && fill_manifest(answer) && fill_unmatched_rules(answer);
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What finding one file (find.c) and a whole run (find_run.c) have in common. One thread. */
+#ifndef ST_READER_FIND_PRIVATE_H
+#define ST_READER_FIND_PRIVATE_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <time.h>
+
+#include "preload/trace/format.h"
+
+/* The header of a file, if it is a trace, and when it was written to last. */
+bool st_find_header(const char *path, struct st_trace_header *ret_header, struct timespec *ret_changed);
+bool st_find_is_later(struct timespec a, struct timespec b);
+/* The path of an entry of `folder`; its length, or -1 for a name that no trace has, or a path too long. */
+int st_find_path(const char *folder, const char *name, char ret_path[PATH_MAX]);
+
+#endif
