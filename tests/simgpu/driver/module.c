@@ -13,7 +13,7 @@
 #include "device.h"
 #include "driver_gen.h"
 #include "kernels_plugin.h"
-#include "link.h"
+#include "linker.h"
 #include "memory.h"
 
 enum { UNKNOWN_VARIABLE_BYTES = 65536 };

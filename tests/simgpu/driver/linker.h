@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What calls with options for the compiler have in common. Any thread. */
-#ifndef SIMGPU_LINK_H
-#define SIMGPU_LINK_H
+#ifndef SIMGPU_LINKER_H
+#define SIMGPU_LINKER_H
 
 #include "cuda_min.h"
 

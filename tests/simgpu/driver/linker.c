@@ -3,7 +3,7 @@
  * The linker makes a fat binary of what it is given: its parts are all there, and loading it finds the names of each.
  * Compilers' logs are empty. A state is used by one thread at a time, as the API asks of its users.
  */
-#include "link.h"
+#include "linker.h"
 
 #include <stdlib.h>
 #include <string.h>
