@@ -3,7 +3,8 @@
 """count_tests.py TESTLOG MESON_STATUS CLIENTS_FOLDER CLIENTS: the last lines of test.sh.
 
 Counts meson's results, says why each skipped test was skipped, runs the named clients (CLIENTS: comma
-list, `all` or empty; a client is a folder with a `run` script: exit 0 ok, 77 skip) and ends with one line
+list, `all`, `none`, or empty: those without a file `on_demand`; a client is a folder with a `run` script: exit 0 ok,
+77 skip) and ends with one line
 `N passed, N failed, N skipped`. Exit 0 only if something passed, nothing failed and meson agrees."""
 import json
 import os
@@ -31,14 +32,16 @@ def read_results(path):
 
 def run_clients(folder, names):
     here = sorted(path.name for path in folder.iterdir() if (path / "run").exists()) if folder.is_dir() else []
+    wanted = {"all": here, "none": [], "": [name for name in here if not (folder / name / "on_demand").exists()]}
     results = []
-    for name in (here if names == "all" else [name for name in names.split(",") if name]):
+    for name in wanted.get(names, [name for name in names.split(",") if name]):
         if name not in here:
             result = ("client " + name, "SKIP", "tests/clients has no such client")
         else:
             done = subprocess.run([str(folder / name / "run")], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                   stderr=subprocess.STDOUT, text=True)
             state = {0: "OK", 77: "SKIP"}.get(done.returncode, "FAIL")
+            print("\n".join(line for line in done.stdout.splitlines() if state == "FAIL" or line.startswith("|")))
             result = ("client " + name, state, last_line(done.stdout))
         results.append(result)
         print("client %s: %s %s" % (name, {"OK": "ok", "SKIP": "skip"}.get(result[1], "FAIL"), result[2]))

@@ -3,13 +3,14 @@
 # Build with warnings as errors and run every test. Ends with one line `N passed, N failed, N skipped`; exit 0
 # only if nothing failed. Needs no GPU and no network once the packages are there.
 #   --long            also the tests marked long
-#   --clients NAMES   also these real programs (folders of tests/clients, comma-separated, or all)
+#   --clients NAMES   these real programs (folders of tests/clients, comma-separated; all; none) and not those that
+#                     run without being asked for
 #   --sanitize        unit and fuzz tests only, built with AddressSanitizer and UBSan
 set -eu
 
 usage()
 {
-    echo "usage: scripts/test.sh [--long] [--clients NAME,...|all] [--sanitize]"
+    echo "usage: scripts/test.sh [--long] [--clients NAME,...|all|none] [--sanitize]"
     exit "$1"
 }
 
@@ -31,7 +32,7 @@ done
 build="$root/build-ci"
 options="-Dwerror=true"
 if [ "$sanitize" = yes ]; then
-    build="$root/build-sanitize"
+    build="$root/build-sanitize" clients=none
     options="-Db_sanitize=address,undefined -Db_lundef=false"
 fi
 if [ ! -f "$build/build.ninja" ]; then
@@ -51,6 +52,7 @@ done
 suites='--no-suite long'
 [ "$long" = no ] || suites=''
 [ "$sanitize" = no ] || suites="$suites --suite unit --suite fuzz"
+export STAGETAP_BUILD="$build"
 status=0
 meson test -C "$build" --no-rebuild --print-errorlogs $suites || status=$?
 python3 "$root/scripts/count_tests.py" "$build/meson-logs/testlog.json" "$status" "$root/tests/clients" "$clients"
