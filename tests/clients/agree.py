@@ -60,6 +60,10 @@ class Seen:
         return total
 
 
+def read_ops(truth_path):
+    return placing.read_truth(truth_path)[0]
+
+
 def run(stagetap, *arguments):
     return subprocess.run([stagetap, *map(str, arguments)], stdout=subprocess.PIPE, text=True, check=True).stdout
 
