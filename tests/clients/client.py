@@ -42,7 +42,7 @@ def say(text):
 
 def environment(**more):
     kept = {key: value for key, value in os.environ.items()
-            if not key.startswith(('STAGETAP_', 'SIMGPU_', 'LD_', 'CUDA_', 'PYTHON'))}
+            if not key.startswith(('STAGETAP_', 'SIMGPU_', 'LD_', 'CUDA_', 'PYTHON', 'XDG_'))}
     kept.update(HF_HUB_OFFLINE='1', PYTHONDONTWRITEBYTECODE='1', PYTHONHASHSEED='0')
     kept.update({key: str(value) for key, value in more.items() if value is not None})
     return kept
@@ -52,7 +52,9 @@ class Run:
     def __init__(self, client, folder, command, preload, model, timeout, env):
         folder.mkdir()
         self.folder = folder
-        settings = dict(env, LD_LIBRARY_PATH=client.library_path, SIMGPU_TRUTH=folder / 'run.truth')
+        home = folder.with_name(folder.name + '.home')  # what clients keep from one run for the next
+        home.mkdir()
+        settings = dict(env, LD_LIBRARY_PATH=client.library_path, SIMGPU_TRUTH=folder / 'run.truth', HOME=home)
         if model:
             (folder / 'run.model').write_text(model, encoding='ascii')
             settings['SIMGPU_MODEL'] = folder / 'run.model'
