@@ -82,7 +82,7 @@ class Client:
         self.name, self.folder = name, HERE / name
         self.failed, self.rows = 0, []
         self.work = pathlib.Path(tempfile.mkdtemp(prefix=f'stagetap-{name}-'))
-        self.stubs, self.python = None, None
+        self.libraries, self.python = [SIMGPU], None  # folders of LD_LIBRARY_PATH, Python of the packages
         for needed in (PRELOAD, STAGETAP, SIMGPU / 'libcuda.so.1'):
             if not needed.exists():
                 skip(f'{needed} is missing: build first (STAGETAP_BUILD names the build folder)')
@@ -116,13 +116,20 @@ class Client:
 
     def make_stubs(self, *clients):
         """Stand-ins for the libraries that simgpu has not, from the client's own imports."""
-        self.stubs = self.work / 'stubs'
-        made = error_stubs.make(self.stubs, SIMGPU, clients)
+        self.libraries.append(self.work / 'stubs')
+        made = error_stubs.make(self.libraries[-1], SIMGPU, clients)
         say('stand-ins: ' + ', '.join(f'{soname} ({count})' for soname, count in made.items()))
 
     @property
     def library_path(self):
-        return f'{SIMGPU}:{self.stubs}' if self.stubs else str(SIMGPU)
+        return ':'.join(map(str, self.libraries))
+
+    def use_compiler(self):
+        """NVRTC of the client's packages, also by the plain name that only toolkits have."""
+        folder, links = self.packages() / 'nvidia' / 'cu13' / 'lib', self.work / 'compiler'
+        links.mkdir()
+        (links / 'libnvrtc.so').symlink_to(folder / 'libnvrtc.so.13')
+        self.libraries += [links, folder]
 
     # ---- running ----
 
