@@ -29,9 +29,11 @@ ERRORS = {  # "not initialised", "not supported" or what comes nearest in the li
     'libcusparseLt.so': 1, 'libnccl.so': 3, 'libnvrtc.so': 11, 'libcufile.so': 5001, 'libnvshmem_host.so': 1,
     'libnvJitLink.so': 7,
 }
-# What answers in another way than by an error: texts, and versions, which clients compare with what they were built for.
+# What answers in another way than by an error: texts; versions, which clients compare with what they were built for; and
+# what some clients do at their start, whether or not they have work for that library.
 TEXT = re.compile(r'(String|Name)$')
-VALUES = {'cudnnGetVersion': 92600, 'cudnnGetCudartVersion': 13000, 'cusparseDestroy': 0}
+VALUES = {'cudnnGetVersion': 92600, 'cudnnGetCudartVersion': 13000, 'cusparseDestroy': 0,
+          'cudnnCreate': 0, 'cudnnSetStream': 0, 'cudnnDestroy': 0}
 
 
 class Imports:
