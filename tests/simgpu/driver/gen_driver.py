@@ -94,8 +94,11 @@ def write_source(out, functions, names, pfn_map):
             done.add(name)
             prototype = function.prototype(name)
             out.write("%s\n{\n    struct sim_call call;\n" % prototype)
-            out.write('    CUresult result = sim_call_begin(&call, "%s", SIM_NEED_%s);\n'
-                      % (name, function.need.upper()))
+            if function.params:
+                out.write("    const struct {\n        %s;\n    } packed = {%s};\n"
+                          % (";\n        ".join(function.params), ", ".join(function.arguments)))
+            out.write('    CUresult result = sim_call_begin(&call, "%s", SIM_NEED_%s, %s);\n'
+                      % (name, function.need.upper(), "&packed" if function.params else "NULL"))
             out.write("    if (result == CUDA_SUCCESS) {\n        result = sim_%s(%s);\n    }\n"
                       % (function.name, ", ".join(arguments)))
             out.write("    return sim_call_end(&call, result);\n}\n\n")

@@ -115,6 +115,9 @@ static void complete(void *context, uint32_t stream, uint8_t *buffer, size_t byt
     if (strcmp(what, "trap-cuda") == 0) {
         cudaMalloc(&p, 16);
     }
+    if (strcmp(what, "trap-finalize") == 0) {
+        cuptiFinalize();
+    }
     while ((result = cuptiActivityGetNextRecord(buffer, valid_bytes, &record)) == 0) {
         print_record(record);
         last_buffer_records++;
@@ -251,7 +254,8 @@ int main(int argc, char **argv)
         records(argc > 2);
     } else if (strcmp(what, "status") == 0) {
         status();
-    } else if (strcmp(what, "trap-flush") == 0 || strcmp(what, "trap-cuda") == 0) {
+    } else if (strcmp(what, "trap-flush") == 0 || strcmp(what, "trap-cuda") == 0 ||
+               strcmp(what, "trap-finalize") == 0) {
         enable(0);
         run_work();
         cuptiActivityFlushAll(1);
@@ -265,8 +269,6 @@ int main(int argc, char **argv)
         }
         CHECK(waitpid(child, &state, 0) == child);
         raise(WIFSIGNALED(state) ? WTERMSIG(state) : SIGTERM);
-    } else if (strcmp(what, "trap-finalize") == 0) {
-        cuptiFinalize();
     } else if (strcmp(what, "hang") == 0) {
         enable(0);
         cuptiActivityFlushAll(0);

@@ -254,10 +254,15 @@ def case_hang(place, program):
 
 def case_traps(place, program):
     for what, text in (("trap-flush", "cuptiActivityFlushAll"), ("trap-cuda", "inside a buffer callback"),
-                       ("trap-finalize", "cuptiFinalize"), ("trap-fork", "called in a forked child")):
+                       ("trap-finalize", "cuptiFinalize: called from inside"), ("trap-fork", "called in a forked child")):
         done = place.run([program, what])
         check(done.returncode == -signal.SIGABRT, f"{what}: exit {done.returncode}, not SIGABRT")
         check(text in done.stderr, f"{what}: message {done.stderr!r}")
+
+
+def case_callbacks(place, program):
+    """The program itself checks what it is told."""
+    place.succeed([program])
 
 
 # ---- the runtime library -------------------------------------------------------------------------------------
