@@ -234,6 +234,32 @@ CUresult sim_cuCtxDestroy_v2(CUcontext handle)
     return CUDA_SUCCESS;
 }
 
+CUresult sim_cuCtxAttach(CUcontext *handle, unsigned flags)
+{
+    struct sim_context *context = sim_context_current();
+
+    if (handle == NULL || flags != 0) {
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    context->attached++;
+    *handle = (CUcontext)context;
+    return CUDA_SUCCESS;
+}
+
+CUresult sim_cuCtxDetach(CUcontext handle)
+{
+    struct sim_context *context = sim_context_check(handle);
+
+    if (context == NULL || context != sim_context_current()) {
+        return CUDA_ERROR_INVALID_CONTEXT;
+    }
+    if (context->attached > 0) {
+        context->attached--;
+        return CUDA_SUCCESS;
+    }
+    return sim_cuCtxDestroy_v2(handle);
+}
+
 /* ---- the current context -------------------------------------------------------------------------------------- */
 
 CUresult sim_cuCtxPushCurrent_v2(CUcontext handle)
