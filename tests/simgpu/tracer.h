@@ -76,5 +76,7 @@ void simgpu_tracer_set(const struct simgpu_tracer *tracer);
 long simgpu_fault(const char *name);
 /* CUPTI's number of a graph, an executable graph or a node of one, given by handle; 0: no such thing. */
 uint64_t simgpu_graph_id(const void *handle);
+/* CUPTI's number of a context (NULL: the current one) and its device; 0: no such thing. */
+uint32_t simgpu_context_id(const void *handle, uint32_t *device);
 
 #endif

@@ -337,7 +337,7 @@ static int enable(uint32_t kind, bool dump)
         return result;
     }
     if (sim_record_times_offset(kind) == 0 && kind != SIM_KIND_DRIVER && kind != SIM_KIND_DEVICE &&
-        kind != SIM_KIND_EXTERNAL_CORRELATION) {
+        kind != SIM_KIND_EXTERNAL_CORRELATION && kind != SIM_KIND_OVERHEAD) {
         return refuse("activity kind", kind);
     }
     if (kind == SIM_KIND_DRIVER) {

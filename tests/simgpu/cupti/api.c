@@ -40,6 +40,8 @@ int cuptiActivitySetAttribute(uint32_t attribute, size_t *bytes, void *value);
 int cuptiActivityGetAttribute(uint32_t attribute, size_t *bytes, void *value);
 int cuptiGetGraphId(const void *graph, uint32_t *id);
 int cuptiGetGraphExecId(const void *exec, uint32_t *id);
+int cuptiGetContextId(const void *context, uint32_t *id);
+int cuptiGetDeviceId(const void *context, uint32_t *device);
 int cuptiGetGraphNodeId(const void *node, uint64_t *id);
 
 int cuptiGetVersion(uint32_t *version)
@@ -156,4 +158,29 @@ int cuptiGetGraphId(const void *graph, uint32_t *id)
 int cuptiGetGraphExecId(const void *exec, uint32_t *id)
 {
     return cuptiGetGraphId(exec, id);
+}
+
+int cuptiGetContextId(const void *context, uint32_t *id)
+{
+    SIM_READER();
+    uint32_t device, found = sim_context_id(context, &device);
+    if (!id) {
+        return SIM_CUPTI_INVALID_PARAMETER;
+    }
+    *id = found;
+    return found ? SIM_CUPTI_SUCCESS : SIM_CUPTI_INVALID_CONTEXT;
+}
+
+int cuptiGetDeviceId(const void *context, uint32_t *device)
+{
+    SIM_READER();
+    uint32_t found;
+    if (!device) {
+        return SIM_CUPTI_INVALID_PARAMETER;
+    }
+    if (!sim_context_id(context, &found)) {
+        return SIM_CUPTI_INVALID_CONTEXT;
+    }
+    *device = found;
+    return SIM_CUPTI_SUCCESS;
 }

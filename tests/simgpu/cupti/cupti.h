@@ -19,6 +19,7 @@
 enum {
     SIM_CUPTI_SUCCESS = 0,
     SIM_CUPTI_INVALID_PARAMETER = 1,
+    SIM_CUPTI_INVALID_CONTEXT = 3,
     SIM_CUPTI_PARAMETER_SIZE_NOT_SUFFICIENT = 10,
     SIM_CUPTI_MAX_LIMIT_REACHED = 12,
     SIM_CUPTI_NOT_INITIALIZED = 15,
@@ -45,6 +46,8 @@ int sim_attach(const struct simgpu_tracer *tracer);
 
 /* libcuda's number of a graph, an executable graph or a node; 0: no such thing. */
 uint64_t sim_graph_id(const void *handle);
+/* … of a context, NULL being the current one, with its device. */
+uint32_t sim_context_id(const void *handle, uint32_t *device);
 
 /* activity.c */
 int sim_activity_attach(void);

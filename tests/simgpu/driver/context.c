@@ -234,6 +234,18 @@ CUresult sim_cuCtxDestroy_v2(CUcontext handle)
     return CUDA_SUCCESS;
 }
 
+uint32_t simgpu_context_id(const void *handle, uint32_t *device)
+{
+    const struct sim_context *context =
+        handle == NULL ? sim_context_current() : sim_object_check(handle, SIM_CONTEXT);
+
+    if (context == NULL) {
+        return 0;
+    }
+    *device = context->device;
+    return context->id;
+}
+
 CUresult sim_cuCtxAttach(CUcontext *handle, unsigned flags)
 {
     struct sim_context *context = sim_context_current();

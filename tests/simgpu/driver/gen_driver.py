@@ -14,7 +14,8 @@ import json
 import re
 import sys
 
-ADDITIONAL_EXPORTS = ("simgpu_tracer_set", "simgpu_fault", "simgpu_graph_id", "simgpu_used_bytes")
+ADDITIONAL_EXPORTS = ("simgpu_tracer_set", "simgpu_fault", "simgpu_graph_id", "simgpu_context_id",
+                      "simgpu_used_bytes")
 LINE = re.compile(r"^(any|init|ctx|calm)\s+(cu\w+)\((.*)\)((?:\s+\+\w+)*)\s*(?:=\s*(.+))?$")
 
 

@@ -38,6 +38,8 @@ int cuptiActivityRegisterCallbacks(void (*request)(uint8_t **, size_t *, size_t 
 int cuptiActivityEnable(uint32_t kind);
 int cuptiActivityFlushAll(uint32_t flag);
 int cuptiFinalize(void);
+int cuptiGetContextId(const void *context, uint32_t *id);
+int cuptiGetDeviceId(const void *context, uint32_t *device);
 
 static const char ptx[] = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry work_1us()\n{\n    ret;\n}\n";
 static struct sim_fatbin_wrapper fatbin = {SIM_FATBIN_WRAPPER_MAGIC, 1, ptx, NULL};
@@ -50,6 +52,7 @@ HOST_STUB(work)
 static void on_call(void *user_data, uint32_t domain, uint32_t cbid, const void *told)
 {
     const struct data *data = told;
+    uint32_t context_id = 0, device = 9;
 
     CHECK(user_data == &entries && domain == DRIVER);
     if (strcmp(data->function, "cuLaunchKernel") != 0) {
@@ -60,7 +63,11 @@ static void on_call(void *user_data, uint32_t domain, uint32_t cbid, const void 
     CHECK_EQ(data->params->grid_x, 3);
     CHECK_EQ(data->params->block_x, 64);
     CHECK(strcmp(data->symbol, "work_1us") == 0);
-    CHECK(data->context != NULL && data->context_id > 0);
+    CHECK_EQ(cuptiGetContextId(data->context, &context_id), 0);
+    CHECK_EQ(context_id, data->context_id);
+    CHECK(cuptiGetDeviceId(data->context, &device) == 0 && cuptiGetDeviceId(NULL, &device) == 0);
+    CHECK_EQ(device, 0);
+    CHECK_EQ(cuptiGetDeviceId(told, &device), 3);
     if (data->site == ENTER) {
         CHECK(data->correlation > last_correlation);
         last_correlation = data->correlation;

@@ -233,13 +233,14 @@ static void status(void)
         cuptiActivityRegisterCallbacks(request, complete),
         cuptiActivityEnable(SIM_KIND_CONCURRENT_KERNEL),
         cuptiActivityEnable(5),
+        cuptiActivityEnable(SIM_KIND_OVERHEAD),
         cuptiActivityEnable(999),
         cuptiActivityGetNextRecord(buffer, sizeof(buffer), &record),
         cuptiGetTimestamp(&stamp),
         cuptiActivityEnableLatencyTimestamps(1),
     };
     static const char *const names[] = {"version", "subscribe", "again", "unsubscribe", "register", "enable",
-                                        "runtime", "bad_kind",  "next",  "timestamp",   "stub"};
+                                        "runtime", "overhead", "bad_kind", "next", "timestamp", "stub"};
     printf("{\"major\":%d,\"number\":%u", SIM_CUDA_MAJOR, version);
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         printf(",\"%s\":%d", names[i], results[i]);

@@ -190,7 +190,8 @@ def case_status(place, program):
     plain = status(place, program)
     check(plain.pop("number") == API_VERSIONS[OWN_LAYOUT[plain.pop("major")]], "version number")
     check(plain == {"version": 0, "subscribe": 0, "again": 39, "unsubscribe": 0, "register": 0,
-                    "enable": 0, "runtime": 27, "bad_kind": 21, "next": 0, "timestamp": 0, "stub": 27}, str(plain))
+                    "enable": 0, "runtime": 27, "overhead": 0, "bad_kind": 21, "next": 0, "timestamp": 0, "stub": 27},
+          str(plain))
     none = status(place, program, "no-cupti")
     check({none[k] for k in ("version", "subscribe", "register", "enable", "next", "timestamp")} == {15}, str(none))
     taken = status(place, program, "subscriber-taken")
