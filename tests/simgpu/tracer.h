@@ -64,7 +64,8 @@ struct simgpu_tracer {
     int (*graph_as_whole)(void);
     /* A launch of such a graph became final (may lie in the future). May be NULL. */
     void (*graph)(const struct simgpu_graph *graph);
-    /* Around the outermost calls, on their threads; `leave` comes after `api`. May be NULL. */
+    /* Around the outermost calls, on their threads, while `calls_wanted` is not 0; `leave` comes after `api`. */
+    int (*calls_wanted)(void);
     void (*enter)(const struct simgpu_call *call);
     void (*leave)(const struct simgpu_call *call);
 };

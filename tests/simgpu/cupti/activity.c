@@ -309,7 +309,7 @@ static void want_all_driver(bool want)
 int sim_activity_attach(void)
 {
     static const struct simgpu_tracer tracer = {
-        on_api, on_op, on_device, on_instantiate, on_graph, sim_tell_enter, sim_tell_exit};
+        on_api, on_op, on_device, on_instantiate, on_graph, sim_has_subscriber, sim_tell_enter, sim_tell_exit};
     if (sim_faults()->no_privilege) {
         return SIM_CUPTI_INSUFFICIENT_PRIVILEGES;
     }

@@ -55,6 +55,7 @@ void sim_activity_forget(void); /* no kind is on any more */
 uint32_t sim_driver_cbid(const char *name); /* 0: none; after sim_activity_attach */
 
 /* subscriber.c: callbacks for a driver call. */
+int sim_has_subscriber(void);
 void sim_tell_enter(const struct simgpu_call *call);
 void sim_tell_exit(const struct simgpu_call *call);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The one subscriber, and its callbacks: at the entry and the exit of the outermost driver calls of each thread. Those of the
- * other domains can be switched on and are never called. Any thread.
+ * The one subscriber, and its callbacks: at the entry and the exit of the outermost driver calls of each thread. Those
+ * of the other domains can be switched on and are never called. Any thread.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -171,6 +171,11 @@ int cuptiGetCallbackState(uint32_t *enable, void *subscriber, uint32_t domain, u
 }
 
 /* ---- calling it -------------------------------------------------------------------------------------------------- */
+
+int sim_has_subscriber(void)
+{
+    return atomic_load_explicit(&function, memory_order_acquire) != NULL;
+}
 
 static void tell(const struct simgpu_call *call, uint32_t site)
 {

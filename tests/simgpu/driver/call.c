@@ -87,10 +87,19 @@ static void tell_enter(const struct sim_call *call)
     const struct simgpu_tracer *observer = sim_tracer();
     CUresult result = CUDA_SUCCESS;
 
-    if (observer != NULL) {
+    if (observer != NULL && observer->calls_wanted()) {
         struct simgpu_call entered = told(call, &result);
 
         observer->enter(&entered);
+    }
+}
+
+static void tell_leave(const struct simgpu_tracer *observer, const struct sim_call *call, CUresult *result)
+{
+    if (observer->calls_wanted()) {
+        struct simgpu_call left = told(call, result);
+
+        observer->leave(&left);
     }
 }
 
@@ -119,10 +128,8 @@ CUresult sim_call_end(struct sim_call *call, CUresult result)
 
         sim_truth_call(call->name, self->tid, self->call_start_ns, end_ns, (int)result);
         if (observer != NULL) {
-            struct simgpu_call left = told(call, &result);
-
             observer->api(call->name, self->correlation, self->tid, self->call_start_ns, end_ns, (int)result);
-            observer->leave(&left);
+            tell_leave(observer, call, &result);
         }
     }
     self->depth--;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Launching as before CUDA 4: block shape, shared memory and arguments are state of the function. Programs set and launch
- * on one thread at a time, as the real API asks them to.
+ * Launching as before CUDA 4: block shape, shared memory and arguments are state of the function. Programs set and
+ * launch on one thread at a time, as the real API asks them to.
  */
 #include <stdlib.h>
 #include <string.h>
