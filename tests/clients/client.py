@@ -44,6 +44,7 @@ def environment(**more):
     kept = {key: value for key, value in os.environ.items()
             if not key.startswith(('STAGETAP_', 'SIMGPU_', 'LD_', 'CUDA_', 'PYTHON', 'XDG_'))}
     kept.update(HF_HUB_OFFLINE='1', PYTHONDONTWRITEBYTECODE='1', PYTHONHASHSEED='0')
+    kept.update(PYTHONSAFEPATH='1')  # a folder here is no package, though it has the name of one
     kept.update({key: str(value) for key, value in more.items() if value is not None})
     return kept
 
