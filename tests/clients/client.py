@@ -82,13 +82,13 @@ class Client:
     def __init__(self, name, python_version=None):
         self.name, self.folder = name, HERE / name
         self.failed, self.rows = 0, []
-        self.work = pathlib.Path(tempfile.mkdtemp(prefix=f'stagetap-{name}-'))
         self.libraries, self.python = [SIMGPU], None  # folders of LD_LIBRARY_PATH, Python of the packages
         for needed in (PRELOAD, STAGETAP, SIMGPU / 'libcuda.so.1'):
             if not needed.exists():
                 skip(f'{needed} is missing: build first (STAGETAP_BUILD names the build folder)')
         if (self.folder / 'requirements.txt').exists():
             self.python = self._install(python_version)
+        self.work = pathlib.Path(tempfile.mkdtemp(prefix=f'stagetap-{name}-'))
 
     # ---- installing ----
 
