@@ -229,10 +229,23 @@ static void read_table(st_nvtx_function **table, unsigned count, st_nvtx_functio
     for (unsigned i = 0; i < TABLE_ENTRIES; i++) ret[i] = i < count && table[i] != NULL ? *table[i] : NULL;
 }
 
-static void write_table(st_nvtx_function **table, unsigned count, const st_nvtx_function *functions)
+static void *nothing(void)
 {
-    for (unsigned i = 0; i < TABLE_ENTRIES && i < count; i++)
-        if (functions[i] != NULL && table[i] != NULL) *table[i] = functions[i];
+    return NULL;
+}
+
+/* What neither of us wants does nothing: some programs use NVTX only if every function is there. `before`: the table as
+ * NVTX made it. */
+static void write_table(st_nvtx_function **table, unsigned count, const st_nvtx_function *functions,
+                        const st_nvtx_function *before)
+{
+    for (unsigned i = 0; i < TABLE_ENTRIES && i < count; i++) {
+        if (table[i] == NULL) continue;
+        if (functions[i] != NULL)
+            *table[i] = functions[i];
+        else if (*table[i] == before[i])
+            *table[i] = F(nothing);
+    }
 }
 
 /* Let the tool that was there before us attach. Returns what its initialisation returned. */
@@ -285,8 +298,8 @@ int InitializeInjectionNvtx2(st_nvtx_get_table_fn get_table)
     }
     set = choose_set(&chain);
     if (set < 0) return other;
-    write_table(tables.core, tables.core_count, own_functions[set].core);
-    write_table(tables.core2, tables.core2_count, own_functions[set].core2);
+    write_table(tables.core, tables.core_count, own_functions[set].core, before.core);
+    write_table(tables.core2, tables.core2_count, own_functions[set].core2, before.core2);
     atomic_fetch_add_explicit(&attached, 1, memory_order_relaxed);
     return 1;
 }

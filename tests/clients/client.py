@@ -42,8 +42,9 @@ def say(text):
 
 def environment(**more):
     kept = {key: value for key, value in os.environ.items()
-            if not key.startswith(('STAGETAP_', 'SIMGPU_', 'LD_', 'CUDA_', 'PYTHON'))}
+            if not key.startswith(('STAGETAP_', 'SIMGPU_', 'LD_', 'CUDA_', 'PYTHON', 'XDG_'))}
     kept.update(HF_HUB_OFFLINE='1', PYTHONDONTWRITEBYTECODE='1', PYTHONHASHSEED='0')
+    kept.update(PYTHONSAFEPATH='1')  # a folder here is no package, though it has the name of one
     kept.update({key: str(value) for key, value in more.items() if value is not None})
     return kept
 
@@ -52,7 +53,9 @@ class Run:
     def __init__(self, client, folder, command, preload, model, timeout, env):
         folder.mkdir()
         self.folder = folder
-        settings = dict(env, LD_LIBRARY_PATH=client.library_path, SIMGPU_TRUTH=folder / 'run.truth')
+        home = folder.with_name(folder.name + '.home')  # what clients keep from one run for the next
+        home.mkdir()
+        settings = dict(env, LD_LIBRARY_PATH=client.library_path, SIMGPU_TRUTH=folder / 'run.truth', HOME=home)
         if model:
             (folder / 'run.model').write_text(model, encoding='ascii')
             settings['SIMGPU_MODEL'] = folder / 'run.model'
@@ -79,13 +82,13 @@ class Client:
     def __init__(self, name, python_version=None):
         self.name, self.folder = name, HERE / name
         self.failed, self.rows = 0, []
-        self.work = pathlib.Path(tempfile.mkdtemp(prefix=f'stagetap-{name}-'))
-        self.stubs, self.python = None, None
+        self.libraries, self.python = [SIMGPU], None  # folders of LD_LIBRARY_PATH, Python of the packages
         for needed in (PRELOAD, STAGETAP, SIMGPU / 'libcuda.so.1'):
             if not needed.exists():
                 skip(f'{needed} is missing: build first (STAGETAP_BUILD names the build folder)')
         if (self.folder / 'requirements.txt').exists():
             self.python = self._install(python_version)
+        self.work = pathlib.Path(tempfile.mkdtemp(prefix=f'stagetap-{name}-'))
 
     # ---- installing ----
 
@@ -114,13 +117,20 @@ class Client:
 
     def make_stubs(self, *clients):
         """Stand-ins for the libraries that simgpu has not, from the client's own imports."""
-        self.stubs = self.work / 'stubs'
-        made = error_stubs.make(self.stubs, SIMGPU, clients)
+        self.libraries.append(self.work / 'stubs')
+        made = error_stubs.make(self.libraries[-1], SIMGPU, clients)
         say('stand-ins: ' + ', '.join(f'{soname} ({count})' for soname, count in made.items()))
 
     @property
     def library_path(self):
-        return f'{SIMGPU}:{self.stubs}' if self.stubs else str(SIMGPU)
+        return ':'.join(map(str, self.libraries))
+
+    def use_compiler(self):
+        """NVRTC of the client's packages, also by the plain name that only toolkits have."""
+        folder, links = self.packages() / 'nvidia' / 'cu13' / 'lib', self.work / 'compiler'
+        links.mkdir()
+        (links / 'libnvrtc.so').symlink_to(folder / 'libnvrtc.so.13')
+        self.libraries += [links, folder]
 
     # ---- running ----
 

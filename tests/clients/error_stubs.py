@@ -29,9 +29,15 @@ ERRORS = {  # "not initialised", "not supported" or what comes nearest in the li
     'libcusparseLt.so': 1, 'libnccl.so': 3, 'libnvrtc.so': 11, 'libcufile.so': 5001, 'libnvshmem_host.so': 1,
     'libnvJitLink.so': 7,
 }
-# What answers in another way than by an error: texts, and versions, which clients compare with what they were built for.
+# What answers in another way than by an error: texts; versions, which clients compare with what they were built for; and
+# what some clients do at their start, whether or not they have work for that library.
 TEXT = re.compile(r'(String|Name)$')
-VALUES = {'cudnnGetVersion': 92600, 'cudnnGetCudartVersion': 13000, 'cusparseDestroy': 0}
+VALUES = {'cudnnGetVersion': 92600, 'cudnnGetCudartVersion': 13000, 'cusparseDestroy': 0,
+          'cudnnSetStream': 0, 'cudnnDestroy': 0}
+BODIES = {
+    'cudnnCreate': '(void **handle)\n{\n    static int only;\n    *handle = &only;\n    return 0;\n}\n',
+    'cudnnGetProperty': '(int part, int *value)\n{\n    *value = part == 0 ? 9 : part == 1 ? 26 : 0;\n    return 0;\n}\n',
+}
 
 
 class Imports:
@@ -95,6 +101,8 @@ def source(soname, names):
     for name in sorted(names):
         if TEXT.search(name):
             yield f'const char *{name}(void)\n{{\n    return "simulated: not available";\n}}\n'
+        elif name in BODIES:
+            yield f'int {name}{BODIES[name]}'
         else:
             yield f'long {name}(void)\n{{\n    return {VALUES.get(name, error)};\n}}\n'
 
@@ -108,6 +116,16 @@ def build(out, soname, imports):
         script.write_text(f'{imports.version} {{ global: *; }};\n', encoding='ascii')
         command.append(f'-Wl,--version-script={script}')
     subprocess.run(command, check=True)
+
+
+def make_named(out, soname, prefix, client):
+    """A library that the client opens itself: it has the functions whose names lie in the client as text. Returns how many
+    there are."""
+    imports = Imports()
+    imports.names = set(re.findall(prefix + '[A-Z][A-Za-z0-9_]+', pathlib.Path(client).read_bytes().decode('latin-1')))
+    out.mkdir(parents=True, exist_ok=True)
+    build(out, soname, imports)
+    return len(imports.names)
 
 
 def make(out, provided, clients):

@@ -41,6 +41,17 @@ struct simgpu_graph {
     uint64_t start_ns, end_ns;
 };
 
+/* An outermost driver call of a thread, at its entry and after it. */
+struct simgpu_call {
+    const char *name;    /* as exported */
+    const char *kernel;  /* what a launch launches, or NULL */
+    uint32_t correlation;
+    uint32_t context_id; /* CUPTI's; 0: no context is current */
+    const void *context;
+    const void *params;  /* a structure of the arguments, in their order; NULL: none */
+    int *result;
+};
+
 struct simgpu_tracer {
     /* A driver call of the application returned; libcuda chose its correlation id. */
     void (*api)(const char *export_name, uint32_t correlation, uint32_t thread, uint64_t start_ns, uint64_t end_ns,
@@ -53,6 +64,10 @@ struct simgpu_tracer {
     int (*graph_as_whole)(void);
     /* A launch of such a graph became final (may lie in the future). May be NULL. */
     void (*graph)(const struct simgpu_graph *graph);
+    /* Around the outermost calls, on their threads, while `calls_wanted` is not 0; `leave` comes after `api`. */
+    int (*calls_wanted)(void);
+    void (*enter)(const struct simgpu_call *call);
+    void (*leave)(const struct simgpu_call *call);
 };
 
 /* Called from any thread; libcuda keeps the pointer, not a copy, beside those it has: a process may have a libcupti of
@@ -62,5 +77,7 @@ void simgpu_tracer_set(const struct simgpu_tracer *tracer);
 long simgpu_fault(const char *name);
 /* CUPTI's number of a graph, an executable graph or a node of one, given by handle; 0: no such thing. */
 uint64_t simgpu_graph_id(const void *handle);
+/* CUPTI's number of a context (NULL: the current one) and its device; 0: no such thing. */
+uint32_t simgpu_context_id(const void *handle, uint32_t *device);
 
 #endif

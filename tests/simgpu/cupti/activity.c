@@ -64,7 +64,7 @@ static void prepare(void)
     }
 }
 
-static uint32_t driver_cbid(const char *name)
+uint32_t sim_driver_cbid(const char *name)
 {
     size_t i = name_slot(name);
     while (cbid_slots[i] && strcmp(sim_driver_cbid_names[cbid_slots[i]], name) != 0) {
@@ -82,7 +82,7 @@ static void on_api(const char *name, uint32_t correlation, uint32_t thread, uint
     if (atomic_load_explicit(&enabled[SIM_KIND_EXTERNAL_CORRELATION], memory_order_relaxed)) {
         sim_external_append(correlation);
     }
-    uint32_t cbid = driver_cbid(name);
+    uint32_t cbid = sim_driver_cbid(name);
     if (!atomic_load_explicit(&driver_wanted[cbid], memory_order_relaxed)) {
         return;
     }
@@ -306,9 +306,10 @@ static void want_all_driver(bool want)
     }
 }
 
-static int attach(void)
+int sim_activity_attach(void)
 {
-    static const struct simgpu_tracer tracer = {on_api, on_op, on_device, on_instantiate, on_graph};
+    static const struct simgpu_tracer tracer = {
+        on_api, on_op, on_device, on_instantiate, on_graph, sim_has_subscriber, sim_tell_enter, sim_tell_exit};
     if (sim_faults()->no_privilege) {
         return SIM_CUPTI_INSUFFICIENT_PRIVILEGES;
     }
@@ -331,12 +332,12 @@ static int enable(uint32_t kind, bool dump)
     if (sim_record_size(kind) == 0) {
         return SIM_CUPTI_INVALID_KIND;
     }
-    int result = attach();
+    int result = sim_activity_attach();
     if (result != SIM_CUPTI_SUCCESS) {
         return result;
     }
     if (sim_record_times_offset(kind) == 0 && kind != SIM_KIND_DRIVER && kind != SIM_KIND_DEVICE &&
-        kind != SIM_KIND_EXTERNAL_CORRELATION) {
+        kind != SIM_KIND_EXTERNAL_CORRELATION && kind != SIM_KIND_OVERHEAD) {
         return refuse("activity kind", kind);
     }
     if (kind == SIM_KIND_DRIVER) {
@@ -380,11 +381,19 @@ int cuptiActivityEnableDriverApi(uint32_t cbid, uint8_t on)
     if (cbid == 0 || cbid >= sim_driver_cbid_count) {
         return SIM_CUPTI_INVALID_PARAMETER;
     }
-    int result = attach();
+    int result = sim_activity_attach();
     if (result == SIM_CUPTI_SUCCESS) {
         atomic_store(&driver_wanted[cbid], on != 0);
     }
     return result;
+}
+
+void sim_activity_forget(void)
+{
+    want_all_driver(false);
+    for (uint32_t kind = 0; kind < SIM_KIND_LIMIT; kind++) {
+        atomic_store(&enabled[kind], false);
+    }
 }
 
 int cuptiSetThreadIdType(uint32_t type)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The rest of the API that clients use: version, names, result strings, attributes, the one subscriber.
+ * The rest of the API that clients use: version, names, result strings, attributes.
  * Attributes are accepted, remembered and without effect. Any thread.
  */
 #include <pthread.h>
@@ -15,16 +15,7 @@
 #define DOMAIN_RUNTIME 2
 #define ATTRIBUTES 11
 
-struct subscriber_params {
-    size_t struct_bytes;
-    const char *name;
-    char *old_name;
-    size_t old_name_bytes;
-};
-
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static int subscribed;
-static char subscriber_name[64];
 
 /* Sizes and defaults by CUpti_ActivityAttribute. */
 static struct {
@@ -47,12 +38,10 @@ int cuptiGetCallbackName(int domain, uint32_t cbid, const char **name);
 int cuptiComputeCapabilitySupported(int major, int minor, int *support);
 int cuptiActivitySetAttribute(uint32_t attribute, size_t *bytes, void *value);
 int cuptiActivityGetAttribute(uint32_t attribute, size_t *bytes, void *value);
-int cuptiSubscribe(void **subscriber, void *callback, void *user_data);
-int cuptiSubscribe_v2(void **subscriber, void *callback, void *user_data, struct subscriber_params *params);
-int cuptiUnsubscribe(void *subscriber);
-int cuptiFinalize(void);
 int cuptiGetGraphId(const void *graph, uint32_t *id);
 int cuptiGetGraphExecId(const void *exec, uint32_t *id);
+int cuptiGetContextId(const void *context, uint32_t *id);
+int cuptiGetDeviceId(const void *context, uint32_t *device);
 int cuptiGetGraphNodeId(const void *node, uint64_t *id);
 
 int cuptiGetVersion(uint32_t *version)
@@ -143,52 +132,6 @@ int cuptiActivityGetAttribute(uint32_t attribute, size_t *bytes, void *value)
     return SIM_CUPTI_SUCCESS;
 }
 
-/* The subscriber gets no callbacks: only that there is one can be seen. */
-int cuptiSubscribe_v2(void **subscriber, void *callback, void *user_data, struct subscriber_params *params)
-{
-    SIM_CALL();
-    if (!subscriber) {
-        return SIM_CUPTI_INVALID_PARAMETER;
-    }
-    int result = SIM_CUPTI_SUCCESS;
-    pthread_mutex_lock(&lock);
-    if (sim_faults()->subscriber_taken || subscribed) {
-        result = SIM_CUPTI_MULTIPLE_SUBSCRIBERS;
-        if (params && params->old_name && params->old_name_bytes > 0) {
-            snprintf(params->old_name, params->old_name_bytes, "CUPTI for %s",
-                     subscribed ? subscriber_name : "simgpu fault");
-        }
-    } else {
-        subscribed = 1;
-        snprintf(subscriber_name, sizeof(subscriber_name), "%s", params && params->name ? params->name : "unnamed");
-        *subscriber = &subscribed;
-    }
-    pthread_mutex_unlock(&lock);
-    return result;
-}
-
-int cuptiSubscribe(void **subscriber, void *callback, void *user_data)
-{
-    return cuptiSubscribe_v2(subscriber, callback, user_data, NULL);
-}
-
-int cuptiUnsubscribe(void *subscriber)
-{
-    SIM_CALL();
-    pthread_mutex_lock(&lock);
-    bool held = subscribed && subscriber == &subscribed;
-    if (held) {
-        subscribed = 0;
-    }
-    pthread_mutex_unlock(&lock);
-    return held ? SIM_CUPTI_SUCCESS : SIM_CUPTI_INVALID_PARAMETER;
-}
-
-int cuptiFinalize(void)
-{
-    sim_trap(__func__, "must never be called by a tool that does not own the process");
-}
-
 /* A node's number has its graph's in the upper half. */
 int cuptiGetGraphNodeId(const void *node, uint64_t *id)
 {
@@ -215,4 +158,29 @@ int cuptiGetGraphId(const void *graph, uint32_t *id)
 int cuptiGetGraphExecId(const void *exec, uint32_t *id)
 {
     return cuptiGetGraphId(exec, id);
+}
+
+int cuptiGetContextId(const void *context, uint32_t *id)
+{
+    SIM_READER();
+    uint32_t device, found = sim_context_id(context, &device);
+    if (!id) {
+        return SIM_CUPTI_INVALID_PARAMETER;
+    }
+    *id = found;
+    return found ? SIM_CUPTI_SUCCESS : SIM_CUPTI_INVALID_CONTEXT;
+}
+
+int cuptiGetDeviceId(const void *context, uint32_t *device)
+{
+    SIM_READER();
+    uint32_t found;
+    if (!device) {
+        return SIM_CUPTI_INVALID_PARAMETER;
+    }
+    if (!sim_context_id(context, &found)) {
+        return SIM_CUPTI_INVALID_CONTEXT;
+    }
+    *device = found;
+    return SIM_CUPTI_SUCCESS;
 }

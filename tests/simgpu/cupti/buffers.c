@@ -302,6 +302,28 @@ void sim_buffers_start(void)
     pthread_detach(thread);
 }
 
+static void free_all(struct buffer **list)
+{
+    for (struct buffer *b = *list, *next; b; b = next) {
+        next = b->next;
+        free(b); /* the data is the client's */
+    }
+    *list = NULL;
+}
+
+void sim_buffers_forget(void)
+{
+    pthread_mutex_lock(&delivery);
+    pthread_mutex_lock(&lock);
+    __atomic_store_n(&request_buffer, NULL, __ATOMIC_RELEASE);
+    complete_buffer = NULL;
+    free_all(&filling);
+    free_all(&spare);
+    free_all(&sealed);
+    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&delivery);
+}
+
 /* One pair for the process: a second client silently replaces the first, as with the real library. */
 int cuptiActivityRegisterCallbacks(sim_request_fn ask, sim_complete_fn complete)
 {

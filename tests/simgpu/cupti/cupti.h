@@ -5,7 +5,7 @@
  *
  * Traps: what crashes or hangs with the real library aborts here with a message – any CUDA call and any CUPTI
  * call but the readers (GetNextRecord, GetNumDroppedRecords, GetTimestamp, names, version) from inside a buffer
- * callback, cuptiFinalize at any time, FlushAll in a forked child.
+ * callback, FlushAll in a forked child.
  */
 #ifndef SIMGPU_CUPTI_H
 #define SIMGPU_CUPTI_H
@@ -19,6 +19,7 @@
 enum {
     SIM_CUPTI_SUCCESS = 0,
     SIM_CUPTI_INVALID_PARAMETER = 1,
+    SIM_CUPTI_INVALID_CONTEXT = 3,
     SIM_CUPTI_PARAMETER_SIZE_NOT_SUFFICIENT = 10,
     SIM_CUPTI_MAX_LIMIT_REACHED = 12,
     SIM_CUPTI_NOT_INITIALIZED = 15,
@@ -45,6 +46,18 @@ int sim_attach(const struct simgpu_tracer *tracer);
 
 /* libcuda's number of a graph, an executable graph or a node; 0: no such thing. */
 uint64_t sim_graph_id(const void *handle);
+/* … of a context, NULL being the current one, with its device. */
+uint32_t sim_context_id(const void *handle, uint32_t *device);
+
+/* activity.c */
+int sim_activity_attach(void);
+void sim_activity_forget(void); /* no kind is on any more */
+uint32_t sim_driver_cbid(const char *name); /* 0: none; after sim_activity_attach */
+
+/* subscriber.c: callbacks for a driver call. */
+int sim_has_subscriber(void);
+void sim_tell_enter(const struct simgpu_call *call);
+void sim_tell_exit(const struct simgpu_call *call);
 
 /* external.c: what the calling thread pushed goes with the driver call of this correlation id. */
 void sim_external_append(uint32_t correlation);
@@ -60,6 +73,7 @@ void sim_buffers_append(const void *record, size_t bytes, uint64_t end_ns);
 /* Delivers complete buffers, or with `forced` all of them. `seal`: the one being filled too. */
 void sim_buffers_deliver(bool forced, bool seal);
 void sim_buffers_start(void);
+void sim_buffers_forget(void); /* the client's functions, and what was not delivered */
 /* True on a thread that is inside a request or complete callback. */
 bool sim_in_callback(void);
 _Noreturn void sim_trap(const char *what, const char *why);

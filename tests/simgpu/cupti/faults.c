@@ -12,12 +12,14 @@
 typedef void (*tracer_set_fn)(const struct simgpu_tracer *);
 typedef long (*fault_fn)(const char *);
 typedef uint64_t (*graph_id_fn)(const void *);
+typedef uint32_t (*context_id_fn)(const void *handle, uint32_t *device);
 
 static pthread_once_t once = PTHREAD_ONCE_INIT, attach_once = PTHREAD_ONCE_INIT;
 static struct sim_faults faults;
 static void *libcuda;
 static tracer_set_fn tracer_set;
 static graph_id_fn graph_id;
+static context_id_fn context_id;
 static const struct simgpu_tracer *wanted;
 
 static void load(void)
@@ -29,6 +31,7 @@ static void load(void)
     }
     tracer_set = (tracer_set_fn)dlsym(libcuda, "simgpu_tracer_set");
     graph_id = (graph_id_fn)dlsym(libcuda, "simgpu_graph_id");
+    context_id = (context_id_fn)dlsym(libcuda, "simgpu_context_id");
     fault_fn fault = (fault_fn)dlsym(libcuda, "simgpu_fault");
     if (!fault) {
         return;
@@ -55,6 +58,12 @@ uint64_t sim_graph_id(const void *handle)
 {
     sim_faults();
     return graph_id && handle ? graph_id(handle) : 0;
+}
+
+uint32_t sim_context_id(const void *handle, uint32_t *device)
+{
+    sim_faults();
+    return context_id ? context_id(handle, device) : 0;
 }
 
 static void attach(void)

@@ -16,6 +16,7 @@ enum sim_kind {
     SIM_KIND_DRIVER = 4,
     SIM_KIND_DEVICE = 8,
     SIM_KIND_CONCURRENT_KERNEL = 10,
+    SIM_KIND_OVERHEAD = 17, /* of tools: nothing here has any, so there are no records */
     SIM_KIND_MEMCPY2 = 22, /* copies between two devices */
     SIM_KIND_EXTERNAL_CORRELATION = 39,
     SIM_KIND_GRAPH_TRACE = 51, /* one for each launch of a graph, in place of its nodes' records */

@@ -21,6 +21,7 @@
 #include "kernels_plugin.h"
 #include "memory.h"
 #include "model.h"
+#include "module.h"
 #include "tracers.h"
 #include "truth.h"
 
@@ -58,14 +59,60 @@ static CUresult check_need(struct sim_thread *self, enum sim_need need)
     return CUDA_SUCCESS;
 }
 
-CUresult sim_call_begin(struct sim_call *call, const char *name, enum sim_need need)
+/* What a launch launches: cuLaunchKernelEx has the function behind its configuration. */
+static const char *kernel_of(const struct sim_call *call)
+{
+    const struct sim_function *function = NULL;
+
+    if (strncmp(call->name, "cuLaunchKernelEx", strlen("cuLaunchKernelEx")) == 0) {
+        function = sim_function_check(((void *const *)call->params)[1]);
+    } else if (strncmp(call->name, "cuLaunchKernel", strlen("cuLaunchKernel")) == 0 ||
+               strncmp(call->name, "cuLaunchCooperativeKernel", strlen("cuLaunchCooperativeKernel")) == 0) {
+        function = sim_function_check(((void *const *)call->params)[0]);
+    }
+    return function != NULL ? function->name : NULL;
+}
+
+static struct simgpu_call told(const struct sim_call *call, CUresult *result)
+{
+    struct sim_context *context = sim_context_current();
+
+    return (struct simgpu_call){.name = call->name, .kernel = kernel_of(call), .correlation = call->self->correlation,
+                                .context_id = context != NULL ? context->id : 0, .context = context,
+                                .params = call->params, .result = (int *)result};
+}
+
+static void tell_enter(const struct sim_call *call)
+{
+    const struct simgpu_tracer *observer = sim_tracer();
+    CUresult result = CUDA_SUCCESS;
+
+    if (observer != NULL && observer->calls_wanted()) {
+        struct simgpu_call entered = told(call, &result);
+
+        observer->enter(&entered);
+    }
+}
+
+static void tell_leave(const struct simgpu_tracer *observer, const struct sim_call *call, CUresult *result)
+{
+    if (observer->calls_wanted()) {
+        struct simgpu_call left = told(call, result);
+
+        observer->leave(&left);
+    }
+}
+
+CUresult sim_call_begin(struct sim_call *call, const char *name, enum sim_need need, const void *params)
 {
     struct sim_thread *self = sim_self();
 
     call->self = self;
     call->name = name;
+    call->params = params;
     if (self->depth++ == 0) {
         self->correlation = atomic_fetch_add_explicit(&last_correlation, 1, memory_order_relaxed) + 1;
+        tell_enter(call);
         self->call_start_ns = sim_now_ns();
     }
     return check_need(self, need);
@@ -75,15 +122,17 @@ CUresult sim_call_end(struct sim_call *call, CUresult result)
 {
     struct sim_thread *self = call->self;
 
-    if (--self->depth == 0) {
+    if (self->depth == 1) {
         uint64_t end_ns = sim_now_ns();
         const struct simgpu_tracer *observer = sim_tracer();
 
         sim_truth_call(call->name, self->tid, self->call_start_ns, end_ns, (int)result);
-        if (observer != NULL && observer->api != NULL) {
+        if (observer != NULL) {
             observer->api(call->name, self->correlation, self->tid, self->call_start_ns, end_ns, (int)result);
+            tell_leave(observer, call, &result);
         }
     }
+    self->depth--;
     return result;
 }
 

@@ -31,10 +31,11 @@ struct sim_thread {
 struct sim_call {
     struct sim_thread *self;
     const char *name;
+    const void *params; /* a structure of the arguments, or NULL */
 };
 
 struct sim_thread *sim_self(void);
-CUresult sim_call_begin(struct sim_call *call, const char *name, enum sim_need need);
+CUresult sim_call_begin(struct sim_call *call, const char *name, enum sim_need need, const void *params);
 CUresult sim_call_end(struct sim_call *call, CUresult result);
 /* The body of a name that is exported only: says so on stderr once, returns CUDA_ERROR_NOT_SUPPORTED. */
 CUresult sim_not_supported(const char *name, int *said);

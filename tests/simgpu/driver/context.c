@@ -234,6 +234,44 @@ CUresult sim_cuCtxDestroy_v2(CUcontext handle)
     return CUDA_SUCCESS;
 }
 
+uint32_t simgpu_context_id(const void *handle, uint32_t *device)
+{
+    const struct sim_context *context =
+        handle == NULL ? sim_context_current() : sim_object_check(handle, SIM_CONTEXT);
+
+    if (context == NULL) {
+        return 0;
+    }
+    *device = context->device;
+    return context->id;
+}
+
+CUresult sim_cuCtxAttach(CUcontext *handle, unsigned flags)
+{
+    struct sim_context *context = sim_context_current();
+
+    if (handle == NULL || flags != 0) {
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    context->attached++;
+    *handle = (CUcontext)context;
+    return CUDA_SUCCESS;
+}
+
+CUresult sim_cuCtxDetach(CUcontext handle)
+{
+    struct sim_context *context = sim_context_check(handle);
+
+    if (context == NULL || context != sim_context_current()) {
+        return CUDA_ERROR_INVALID_CONTEXT;
+    }
+    if (context->attached > 0) {
+        context->attached--;
+        return CUDA_SUCCESS;
+    }
+    return sim_cuCtxDestroy_v2(handle);
+}
+
 /* ---- the current context -------------------------------------------------------------------------------------- */
 
 CUresult sim_cuCtxPushCurrent_v2(CUcontext handle)

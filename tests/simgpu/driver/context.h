@@ -48,6 +48,7 @@ struct sim_context {
     uint32_t id; /* as CUPTI numbers contexts, from 1 */
     uint32_t device;
     bool primary;
+    unsigned attached; /* by cuCtxAttach, beyond its creation */
     unsigned retained; /* primary: how often */
     unsigned flags;
     unsigned version;

@@ -60,6 +60,7 @@ typedef struct CUstream_st *CUstream;
 typedef struct CUevent_st *CUevent;
 typedef struct CUarray_st *CUarray;
 typedef struct CUgraph_st *CUgraph;
+typedef struct CUuserObject_st *CUuserObject;
 typedef struct CUgraphNode_st *CUgraphNode;
 typedef struct CUgraphExec_st *CUgraphExec;
 typedef struct CUmemPoolHandle_st *CUmemoryPool;
@@ -164,6 +165,8 @@ enum {
     CU_DEVICE_ATTRIBUTE_MAX = 148,
 
     CU_STREAM_NON_BLOCKING = 1,
+    CU_USER_OBJECT_NO_DESTRUCTOR_SYNC = 1,
+    CU_GRAPH_USER_OBJECT_MOVE = 1,
     CU_EVENT_DISABLE_TIMING = 2,
     CU_CTX_FLAGS_MASK = 0xFF,
     CU_MEMHOSTALLOC_DEVICEMAP = 2,

@@ -14,7 +14,8 @@ import json
 import re
 import sys
 
-ADDITIONAL_EXPORTS = ("simgpu_tracer_set", "simgpu_fault", "simgpu_graph_id", "simgpu_used_bytes")
+ADDITIONAL_EXPORTS = ("simgpu_tracer_set", "simgpu_fault", "simgpu_graph_id", "simgpu_context_id",
+                      "simgpu_used_bytes")
 LINE = re.compile(r"^(any|init|ctx|calm)\s+(cu\w+)\((.*)\)((?:\s+\+\w+)*)\s*(?:=\s*(.+))?$")
 
 
@@ -94,8 +95,11 @@ def write_source(out, functions, names, pfn_map):
             done.add(name)
             prototype = function.prototype(name)
             out.write("%s\n{\n    struct sim_call call;\n" % prototype)
-            out.write('    CUresult result = sim_call_begin(&call, "%s", SIM_NEED_%s);\n'
-                      % (name, function.need.upper()))
+            if function.params:
+                out.write("    const struct {\n        %s;\n    } packed = {%s};\n"
+                          % (";\n        ".join(function.params), ", ".join(function.arguments)))
+            out.write('    CUresult result = sim_call_begin(&call, "%s", SIM_NEED_%s, %s);\n'
+                      % (name, function.need.upper(), "&packed" if function.params else "NULL"))
             out.write("    if (result == CUDA_SUCCESS) {\n        result = sim_%s(%s);\n    }\n"
                       % (function.name, ", ".join(arguments)))
             out.write("    return sim_call_end(&call, result);\n}\n\n")

@@ -133,6 +133,7 @@ void sim_graph_destroy_locked(struct sim_graph *graph)
         free_node(graph->nodes.list[i]);
     }
     sim_nodes_free(&graph->nodes);
+    sim_user_references_drop(&graph->user_references, NULL);
     sim_object_destroy(graph);
 }
 
@@ -197,7 +198,7 @@ static bool copy_node(struct sim_graph *copy, struct sim_node *node)
 struct sim_graph *sim_graph_clone_locked(struct sim_graph *graph)
 {
     struct sim_graph *copy = sim_graph_create_locked();
-    bool copied = copy != NULL;
+    bool copied = copy != NULL && sim_user_references_copy(&copy->user_references, &graph->user_references);
 
     for (size_t i = 0; copied && i < graph->nodes.count; i++) {
         graph->nodes.list[i]->mark = (unsigned)i;

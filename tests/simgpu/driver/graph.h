@@ -11,6 +11,7 @@
 
 #include "context.h"
 #include "engine.h"
+#include "user_object.h"
 
 struct sim_graph;
 
@@ -38,6 +39,7 @@ struct sim_graph {
     struct sim_graph *origin;
     bool captured_into;      /* a capture that has not ended owns it, or adds to it */
     bool internal;           /* belongs to an executable graph */
+    struct sim_user_references user_references;
 };
 
 extern pthread_mutex_t sim_graph_lock;

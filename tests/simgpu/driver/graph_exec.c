@@ -198,9 +198,20 @@ static CUresult lay_out(struct sim_exec *exec, struct sim_graph *graph, unsigned
 
 /* ---- instantiating ----------------------------------------------------------------------------------------------- */
 
+static void drop_user_references(struct sim_graph *graph, struct sim_op *last)
+{
+    sim_user_references_drop(&graph->user_references, last);
+    for (size_t i = 0; i < graph->nodes.count; i++) {
+        if (graph->nodes.list[i]->child != NULL) {
+            drop_user_references(graph->nodes.list[i]->child, last);
+        }
+    }
+}
+
 static void free_exec_locked(struct sim_exec *exec)
 {
     if (exec->graph != NULL) {
+        drop_user_references(exec->graph, exec->last);
         sim_graph_destroy_locked(exec->graph);
     }
     if (exec->last != NULL) {

@@ -72,6 +72,7 @@ static void destroy(struct sim_module *module)
         struct sim_function *function = module->functions;
 
         module->functions = function->next;
+        free(function->old_launch);
         sim_object_destroy(function);
     }
     while (module->variables != NULL) {

@@ -24,6 +24,7 @@ struct sim_function {
     struct sim_kernel_cost cost;
     _Atomic bool loaded;
     _Atomic int dynamic_shared_bytes;
+    struct sim_old_launch *old_launch; /* old_launch.c; NULL until it is used */
 };
 
 /* A live function, given as CUfunction or CUkernel; else NULL. */

@@ -24,7 +24,8 @@ enum sim_object_type {
     SIM_ALLOCATION, /* of virtual memory management */
     SIM_GRAPH,
     SIM_NODE, /* of a graph */
-    SIM_EXEC  /* an executable graph */
+    SIM_EXEC, /* an executable graph */
+    SIM_USER_OBJECT
 };
 
 struct sim_object {

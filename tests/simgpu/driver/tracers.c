@@ -50,9 +50,28 @@ static void tell_graph(const struct simgpu_graph *graph)
     TELL(graph, if (graph->as_whole & bit) one->graph(graph))
 }
 
+static int ask_calls_wanted(void)
+{
+    int wanted = 0;
+
+    TELL(calls_wanted, (void)bit; wanted |= one->calls_wanted())
+    return wanted;
+}
+
+static void tell_enter(const struct simgpu_call *call)
+{
+    TELL(enter, (void)bit; one->enter(call))
+}
+
+static void tell_leave(const struct simgpu_call *call)
+{
+    TELL(leave, (void)bit; one->leave(call))
+}
+
 const struct simgpu_tracer *sim_tracer(void)
 {
-    static const struct simgpu_tracer all = {tell_api, tell_op, tell_device, ask_graph_as_whole, tell_graph};
+    static const struct simgpu_tracer all = {tell_api,   tell_op,          tell_device, ask_graph_as_whole,
+                                             tell_graph, ask_calls_wanted, tell_enter,  tell_leave};
 
     return atomic_load_explicit(&places, memory_order_relaxed) > 0 ? &all : NULL;
 }

@@ -19,6 +19,7 @@ int main(int argc, char **argv)
         {"capture-legacy", case_capture_legacy}, {"capture-events", case_capture_events},
         {"graph-fork", case_graph_fork}, {"graph-made", case_graph_made}, {"graph-update", case_graph_update},
         {"graph-nested", case_graph_nested}, {"graph-devices", case_graph_devices}, {"graph-queue", case_graph_queue},
+        {"graph-objects", case_graph_objects},
         {"vmm", case_vmm}, {"vmm-handles", case_vmm_handles}, {"pools", case_pools},
         {"large-memory", case_large_memory}, {"argument-time", case_argument_time}, {"small-d2h", case_small_d2h},
         {"nvml", case_nvml}, {"device", case_device},

@@ -80,6 +80,7 @@ void case_graph_update(void);
 void case_graph_nested(void);
 void case_graph_devices(void);
 void case_graph_queue(void);
+void case_graph_objects(void);
 void case_vmm(void);
 void case_vmm_handles(void);
 void case_pools(void);

@@ -79,6 +79,30 @@ void case_data_order(void)
     REQUIRE(pinned[0] == 301);
 }
 
+/* The API of before CUDA 4, in which a launch's shape and arguments are state of the function. */
+static void launch_add_of_old(CUfunction add, CUdeviceptr data, int32_t value)
+{
+    CUcontext context;
+
+    REQUIRE_RESULT(cuLaunchGrid(add, 1, 1), CUDA_ERROR_INVALID_VALUE); /* no block shape */
+    REQUIRE_RESULT(cuFuncSetBlockShape(add, 0, 1, 1), CUDA_ERROR_INVALID_VALUE);
+    OK(cuFuncSetBlockShape(add, 32, 1, 1));
+    OK(cuFuncSetSharedSize(add, 0));
+    OK(cuParamSetv(add, 0, &data, sizeof(data)));
+    OK(cuParamSeti(add, 8, (unsigned)value));
+    OK(cuParamSeti(add, 12, COUNT));
+    REQUIRE_RESULT(cuParamSetf(add, 4093, 1.0f), CUDA_ERROR_INVALID_VALUE);
+    REQUIRE_RESULT(cuParamSetSize(add, 4097), CUDA_ERROR_INVALID_VALUE);
+    OK(cuParamSetSize(add, 16));
+    OK(cuLaunch(add));
+    OK(cuLaunchGrid(add, 1, 1));
+    OK(cuLaunchGridAsync(add, 1, 1, NULL));
+
+    OK(cuCtxAttach(&context, 0));
+    OK(cuCtxDetach(context)); /* still there */
+    REQUIRE_RESULT(cuCtxDetach(NULL), CUDA_ERROR_INVALID_CONTEXT);
+}
+
 /* Arguments are those at the launch, whichever way they were given. */
 void case_arguments(void)
 {
@@ -107,6 +131,9 @@ void case_arguments(void)
     OK(cuLaunchKernelEx(&config, kernels.twice, twice_params, NULL));
     OK(cuMemcpyDtoH_v2(host, device, sizeof(host)));
     REQUIRE(host[0] == 2010 && host[COUNT - 1] == 2010);
+    launch_add_of_old(kernels.add, device, 7);
+    OK(cuMemcpyDtoH_v2(host, device, sizeof(host)));
+    REQUIRE(host[0] == 2031 && host[COUNT - 1] == 2031);
 
     packed_bytes = 8;
     REQUIRE_RESULT(cuLaunchKernel(kernels.add, 1, 1, 1, 32, 1, 1, 0, NULL, NULL, extra), CUDA_ERROR_INVALID_VALUE);

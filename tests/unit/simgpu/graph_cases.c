@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Cases about graphs: made by capture and by hand, launched, updated; test_graphs.py judges the truth files. */
 #include <stdatomic.h>
+#include <unistd.h>
 
 #include "cases.h"
 
@@ -348,4 +349,67 @@ void case_graph_queue(void)
     REQUIRE(sim_now_ns() - begin_ns >= 50000000);
     OK(cuStreamSynchronize(stream));
     REQUIRE(sim_now_ns() - begin_ns >= 250000000);
+}
+
+/* The destructor is called on a thread of the driver's. */
+static void require_ended(_Atomic int *ended, int wanted)
+{
+    for (int i = 0; i < 1000 && atomic_load(ended) != wanted; i++) {
+        usleep(1000);
+    }
+    REQUIRE(atomic_load(ended) == wanted);
+}
+
+static void count_end(void *user_data)
+{
+    atomic_fetch_add((_Atomic int *)user_data, 1);
+}
+
+/* Objects end with the last that has a reference: the program, a graph, a copy of it, a launch that runs. */
+void case_graph_objects(void)
+{
+    struct kernels kernels = start();
+    _Atomic int ended = 0;
+    CUuserObject object, other;
+    CUstream stream;
+    CUgraph graph, copy, outer;
+    CUgraphNode node;
+    CUgraphExec exec;
+
+    REQUIRE_RESULT(cuUserObjectCreate(&object, &ended, count_end, 1, 0), CUDA_ERROR_INVALID_VALUE);
+    REQUIRE_RESULT(cuUserObjectCreate(&object, &ended, count_end, 0, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC),
+                   CUDA_ERROR_INVALID_VALUE);
+    OK(cuUserObjectCreate(&object, &ended, count_end, 2, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC));
+    OK(cuUserObjectRetain(object, 1));
+    REQUIRE_RESULT(cuUserObjectRelease(object, 0), CUDA_ERROR_INVALID_VALUE);
+    OK(cuUserObjectRelease(object, 2));
+    OK(cuUserObjectCreate(&other, &ended, count_end, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC));
+    OK(cuUserObjectRelease(other, 1));
+    require_ended(&ended, 1); /* the other one: references are taken back in order */
+    OK(cuUserObjectRetain(object, 1));
+    OK(cuUserObjectRelease(object, 1));
+
+    OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    OK(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    launch(kernels.wait_50ms, stream);
+    OK(cuStreamEndCapture(stream, &graph));
+    REQUIRE_RESULT(cuGraphReleaseUserObject(graph, object, 1), CUDA_ERROR_INVALID_VALUE);
+    OK(cuGraphRetainUserObject(graph, object, 2, 0));
+    REQUIRE_RESULT(cuGraphReleaseUserObject(graph, object, 3), CUDA_ERROR_INVALID_VALUE);
+    OK(cuGraphReleaseUserObject(graph, object, 1));
+    OK(cuGraphRetainUserObject(graph, object, 1, CU_GRAPH_USER_OBJECT_MOVE)); /* the program has none from here on */
+    OK(cuGraphClone(&copy, graph));
+    OK(cuGraphDestroy(graph));
+    OK(cuGraphCreate(&outer, 0));
+    OK(cuGraphAddChildGraphNode(&node, outer, NULL, 0, copy));
+    OK(cuGraphDestroy(copy));
+    exec = instantiate(outer);
+    OK(cuGraphDestroy(outer));
+    OK(cuGraphLaunch(exec, stream));
+    OK(cuGraphExecDestroy(exec));
+    usleep(10000);
+    REQUIRE_RESULT(cuStreamQuery(stream), CUDA_ERROR_NOT_READY);
+    REQUIRE(atomic_load(&ended) == 1); /* it still runs */
+    OK(cuStreamSynchronize(stream));
+    require_ended(&ended, 2);
 }

@@ -81,6 +81,8 @@ def judge(case, ops, calls, idle):
         require("host_function" in test_simgpu.reasons(idle), "no idle time behind the host function")
     elif case == "graph-queue":
         require([len(run) for run in runs] == [10] * 5, "ten nodes, five launches")
+    elif case == "graph-objects":
+        require([len(run) for run in runs] == [1], "one node, one launch")
     else:
         test_simgpu.fail("no case " + case)
 

@@ -292,7 +292,7 @@ def case_exports(library_path, data):
     require(len(wanted) == 637, "the list has %d names" % len(wanted))
     graphics = {export for _, _, _, export in read_rows(data, "graphics")}
     require(len(graphics) == 35 and not graphics & wanted, "names of graphics that the list lacks")
-    ours = {"simgpu_tracer_set", "simgpu_fault", "simgpu_graph_id", "simgpu_used_bytes"}
+    ours = {"simgpu_tracer_set", "simgpu_fault", "simgpu_graph_id", "simgpu_context_id", "simgpu_used_bytes"}
     require(set(names) == wanted | graphics | ours, "%s" % (set(names) ^ wanted ^ graphics))
     code = "import ctypes; c = ctypes.CDLL(%r).cuGraphDebugDotPrint; print(c(0, 0, 0), c(0, 0, 0))" % library_path
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

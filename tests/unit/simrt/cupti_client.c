@@ -115,6 +115,9 @@ static void complete(void *context, uint32_t stream, uint8_t *buffer, size_t byt
     if (strcmp(what, "trap-cuda") == 0) {
         cudaMalloc(&p, 16);
     }
+    if (strcmp(what, "trap-finalize") == 0) {
+        cuptiFinalize();
+    }
     while ((result = cuptiActivityGetNextRecord(buffer, valid_bytes, &record)) == 0) {
         print_record(record);
         last_buffer_records++;
@@ -230,13 +233,14 @@ static void status(void)
         cuptiActivityRegisterCallbacks(request, complete),
         cuptiActivityEnable(SIM_KIND_CONCURRENT_KERNEL),
         cuptiActivityEnable(5),
+        cuptiActivityEnable(SIM_KIND_OVERHEAD),
         cuptiActivityEnable(999),
         cuptiActivityGetNextRecord(buffer, sizeof(buffer), &record),
         cuptiGetTimestamp(&stamp),
         cuptiActivityEnableLatencyTimestamps(1),
     };
     static const char *const names[] = {"version", "subscribe", "again", "unsubscribe", "register", "enable",
-                                        "runtime", "bad_kind",  "next",  "timestamp",   "stub"};
+                                        "runtime", "overhead", "bad_kind", "next", "timestamp", "stub"};
     printf("{\"major\":%d,\"number\":%u", SIM_CUDA_MAJOR, version);
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         printf(",\"%s\":%d", names[i], results[i]);
@@ -251,7 +255,8 @@ int main(int argc, char **argv)
         records(argc > 2);
     } else if (strcmp(what, "status") == 0) {
         status();
-    } else if (strcmp(what, "trap-flush") == 0 || strcmp(what, "trap-cuda") == 0) {
+    } else if (strcmp(what, "trap-flush") == 0 || strcmp(what, "trap-cuda") == 0 ||
+               strcmp(what, "trap-finalize") == 0) {
         enable(0);
         run_work();
         cuptiActivityFlushAll(1);
@@ -265,8 +270,6 @@ int main(int argc, char **argv)
         }
         CHECK(waitpid(child, &state, 0) == child);
         raise(WIFSIGNALED(state) ? WTERMSIG(state) : SIGTERM);
-    } else if (strcmp(what, "trap-finalize") == 0) {
-        cuptiFinalize();
     } else if (strcmp(what, "hang") == 0) {
         enable(0);
         cuptiActivityFlushAll(0);

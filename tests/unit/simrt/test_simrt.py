@@ -190,7 +190,8 @@ def case_status(place, program):
     plain = status(place, program)
     check(plain.pop("number") == API_VERSIONS[OWN_LAYOUT[plain.pop("major")]], "version number")
     check(plain == {"version": 0, "subscribe": 0, "again": 39, "unsubscribe": 0, "register": 0,
-                    "enable": 0, "runtime": 27, "bad_kind": 21, "next": 0, "timestamp": 0, "stub": 27}, str(plain))
+                    "enable": 0, "runtime": 27, "overhead": 0, "bad_kind": 21, "next": 0, "timestamp": 0, "stub": 27},
+          str(plain))
     none = status(place, program, "no-cupti")
     check({none[k] for k in ("version", "subscribe", "register", "enable", "next", "timestamp")} == {15}, str(none))
     taken = status(place, program, "subscriber-taken")
@@ -254,10 +255,15 @@ def case_hang(place, program):
 
 def case_traps(place, program):
     for what, text in (("trap-flush", "cuptiActivityFlushAll"), ("trap-cuda", "inside a buffer callback"),
-                       ("trap-finalize", "cuptiFinalize"), ("trap-fork", "called in a forked child")):
+                       ("trap-finalize", "cuptiFinalize: called from inside"), ("trap-fork", "called in a forked child")):
         done = place.run([program, what])
         check(done.returncode == -signal.SIGABRT, f"{what}: exit {done.returncode}, not SIGABRT")
         check(text in done.stderr, f"{what}: message {done.stderr!r}")
+
+
+def case_callbacks(place, program):
+    """The program itself checks what it is told."""
+    place.succeed([program])
 
 
 # ---- the runtime library -------------------------------------------------------------------------------------

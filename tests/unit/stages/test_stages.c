@@ -289,6 +289,11 @@ static void test_nvtx_alone(void **state)
     unsetenv("STAGETAP_INTERNAL_NVTX_CHAIN");
     assert_int_equal(load(&library), 1);
     assert_int_equal(st_nvtx_state(&why), ST_CAP_ACCEPTED);
+    for (int i = 1; i < ENTRIES; i++) { /* complete: some programs use nothing if anything is missing */
+        assert_ptr_not_equal(library.core[i], first_call);
+        assert_ptr_not_equal(library.core2[i], first_call);
+        assert_true(library.core[i] != NULL && library.core2[i] != NULL);
+    }
     last_span = 0;
     assert_int_equal(push(&library, "decode_latents"), 0);
     assert_int_equal(push(&library, "something else"), 1);
