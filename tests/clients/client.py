@@ -54,7 +54,7 @@ class Run:
     def __init__(self, client, folder, command, preload, model, timeout, env):
         folder.mkdir()
         self.folder = folder
-        settings = dict(env, LD_LIBRARY_PATH=client.library_path, SIMGPU_TRUTH=folder / 'run.truth')
+        settings = {'LD_LIBRARY_PATH': client.library_path, 'SIMGPU_TRUTH': folder / 'run.truth', **env}
         if model:
             (folder / 'run.model').write_text(model, encoding='ascii')
             settings['SIMGPU_MODEL'] = folder / 'run.model'
