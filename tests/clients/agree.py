@@ -69,14 +69,13 @@ def run(stagetap, *arguments):
 
 
 def truth_figures(ops, calls):
-    figures = {'launches': 0, 'memsets': sum(op.op == 'memset' for op in ops), 'graph_nodes': 0}
-    figures['launches'] = sum(op.op == 'kernel' and op.graph is None for op in ops)
-    figures['graph_nodes'] = sum(op.op == 'kernel' and op.graph is not None for op in ops)
-    figures['graph_launches'] = sum(call.name in GRAPH_LAUNCHES and call.result == 0 for call in calls)
+    figures = {'launches': sum(op.op == 'kernel' and op.graph is None for op in ops),
+               'graph_nodes': sum(op.op == 'kernel' and op.graph is not None for op in ops),
+               'graph_launches': sum(call.name in GRAPH_LAUNCHES and call.result == 0 for call in calls),
+               'memsets': sum(op.op == 'memset' for op in ops)}  # memsets and copies: also those of graphs
     for direction in DIRECTIONS:
-        copies = [op for op in ops if op.op == 'memcpy' and op.kind == direction and op.graph is None]
+        copies = [op for op in ops if op.op == 'memcpy' and op.kind == direction]
         figures[direction] = (len(copies), sum(op.bytes for op in copies))
-    figures['memsets'] = sum(op.op == 'memset' and op.graph is None for op in ops)
     return figures
 
 

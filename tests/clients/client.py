@@ -9,10 +9,12 @@ the trace against each other and against the simulator's truth. The `run` script
 Installed clients are kept in $STAGETAP_CLIENTS_CACHE (default ~/.cache/stagetap/clients), by what was asked for.
 """
 
+import difflib
 import filecmp
 import hashlib
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -54,8 +56,8 @@ class Run:
         folder.mkdir()
         self.folder = folder
         home = folder.with_name(folder.name + '.home')  # what clients keep from one run for the next
-        home.mkdir()
-        settings = dict(env, LD_LIBRARY_PATH=client.library_path, SIMGPU_TRUTH=folder / 'run.truth', HOME=home)
+        home.mkdir(exist_ok=True)
+        settings = {'LD_LIBRARY_PATH': client.library_path, 'SIMGPU_TRUTH': folder / 'run.truth', 'HOME': home, **env}
         if model:
             (folder / 'run.model').write_text(model, encoding='ascii')
             settings['SIMGPU_MODEL'] = folder / 'run.model'
@@ -141,10 +143,10 @@ class Client:
             say('      ' + str(details).replace('\n', '\n      '))
         return condition
 
-    def case(self, label, command, model='', same_files=True, same_output=True, status=0, timeout=300, expect=None,
-             has_device_times=True, **env):
-        """Run it twice and compare. `model`: SIMGPU_MODEL's text. `expect(client, label, run, seens)`: more to be checked.
-        `env`: further variables. Returns the traced Run."""
+    def case(self, label, command, model='', same_files=True, same_output=True, without=None, status=0, timeout=300,
+             expect=None, has_device_times=True, **env):
+        """Run it twice and compare. `model`: SIMGPU_MODEL's text. `without`: a pattern of what may differ in the output.
+        `expect(client, label, run, seens)`: more to be checked. `env`: further variables. Returns the traced Run."""
         folder = self.work / label.replace(' ', '-')
         folder.mkdir()
         bare = Run(self, folder / 'bare', command, False, model, timeout, env)
@@ -153,7 +155,8 @@ class Client:
         seen = Run(self, folder / 'seen', command, True, model, timeout, env)
         self.check(seen.status == bare.status, f'{label}: same exit status', seen.describe())
         if same_output:
-            self.check(seen.stdout == bare.stdout, f'{label}: same output', (bare.stdout, seen.stdout))
+            said = [re.sub(without, '', run.stdout) if without else run.stdout for run in (bare, seen)]
+            self.check(said[0] == said[1], f'{label}: same output', difference(*said))
         self.check(seen.files == bare.files, f'{label}: same files', (bare.files, seen.files))
         if same_files:
             differ = [name for name in bare.files if not filecmp.cmp(bare.folder / name, seen.folder / name, False)]
@@ -204,6 +207,10 @@ class Client:
         say(f'launches seen/executed: {" ".join(row.split(" | ")[3] for row in self.rows)}; {len(self.rows)} cases, '
             f'{self.failed} checks failed')
         sys.exit(1 if self.failed or not self.rows else 0)
+
+
+def difference(bare, seen):
+    return '\n'.join(difflib.unified_diff(bare.splitlines(), seen.splitlines(), 'bare', 'seen', lineterm='', n=1))
 
 
 def pid_of(truth):

@@ -3,14 +3,17 @@
 """What the torch clients run: pipelines of diffusers from tiny random weights, a CUDA graph, a profiled round. Nothing is
 downloaded, and nothing that is printed or written depends on time, so that two runs can be compared.
 
-torch_work.py sd|pixart|graph|profile [--scheduler ddim|euler] [--cpu-timesteps] [--offload] [--steps N] [--runs N]
+torch_work.py sd|pixart|graph|profile [--scheduler ddim|euler] [--cpu-timesteps] [--offload] [--steps N] [--runs N] [--time]
+--time tells on stderr how long each picture took: wall, and CPU time of the thread that makes it.
 """
 
 import argparse
 import inspect
 import json
 import os
+import sys
 import tempfile
+import time
 
 import torch
 
@@ -101,8 +104,11 @@ def pictures(options):
     else:
         pipeline.to('cuda')
     for run in range(options.runs):
+        start, start_cpu = time.perf_counter(), time.thread_time()
         image = pipeline(**prompt(options.work), num_inference_steps=options.steps, height=64, width=64, guidance_scale=7.5,
                          generator=torch.Generator('cpu').manual_seed(run)).images[0]
+        if options.time:
+            print(f'seconds {time.perf_counter() - start:.6f} {time.thread_time() - start_cpu:.6f}', file=sys.stderr)
         print('picture', run, image.size, image.mode)
         image.save(f'picture-{run}.png')
 
@@ -159,6 +165,7 @@ def main():
     parser.add_argument('--offload', action='store_true')
     parser.add_argument('--steps', type=int, default=4)
     parser.add_argument('--runs', type=int, default=2)
+    parser.add_argument('--time', action='store_true')
     options = parser.parse_args()
     torch.manual_seed(0)
     torch.backends.cudnn.enabled = False

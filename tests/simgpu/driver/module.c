@@ -12,6 +12,7 @@
 #include "context.h"
 #include "device.h"
 #include "driver_gen.h"
+#include "engine.h"
 #include "kernels_plugin.h"
 #include "linker.h"
 #include "memory.h"
@@ -248,10 +249,18 @@ static CUresult count_functions(unsigned *count, struct sim_module *module)
     return CUDA_SUCCESS;
 }
 
+/* Work may still use the variables: as with any memory that is freed, that of their contexts is waited for. */
 static CUresult unload(struct sim_module *module)
 {
+    struct sim_range range;
+
     if (module == NULL) {
         return CUDA_ERROR_INVALID_HANDLE;
+    }
+    for (const struct variable *variable = module->variables; variable != NULL; variable = variable->next) {
+        if (sim_memory_find(variable->address, 1, &range)) { /* else it went with its context */
+            sim_sync_context(range.context);
+        }
     }
     pthread_mutex_lock(&lock);
     destroy(module);

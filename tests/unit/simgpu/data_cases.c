@@ -299,7 +299,7 @@ void case_peer(void)
 void case_errors(void)
 {
     struct kernels kernels;
-    CUdeviceptr device, other_device;
+    CUdeviceptr device, other_device, variable;
     CUcontext context;
     CUfunction function;
     CUmodule module;
@@ -348,7 +348,14 @@ void case_errors(void)
     OK(cuGetErrorName(CUDA_ERROR_NOT_READY, &text));
     REQUIRE(strcmp(text, "CUDA_ERROR_NOT_READY") == 0);
     REQUIRE_RESULT(cuGetErrorString((CUresult)12345, &text), CUDA_ERROR_INVALID_VALUE);
+
+    /* Unloading waits for what uses the variables. */
+    OK(cuModuleGetGlobal_v2(&variable, NULL, kernels.module, "table"));
+    launch(kernels.wait_5ms, NULL);
+    OK(cuMemcpyHtoDAsync_v2(variable, &value, sizeof(value), NULL));
+    REQUIRE_RESULT(cuStreamQuery(NULL), CUDA_ERROR_NOT_READY);
     OK(cuModuleUnload(kernels.module));
+    OK(cuStreamQuery(NULL));
     REQUIRE_RESULT(cuFuncLoad(kernels.wait_1ms), CUDA_ERROR_INVALID_HANDLE);
 }
 
