@@ -29,7 +29,7 @@ static struct {
     _Atomic int state; /* enum session_state */
     char folder[ST_SINK_PATH_BYTES]; /* "" = unknown */
     char program[128];
-    uint8_t id[16], run[16];
+    uint8_t id[16], run[16], boot[16];
     struct st_sink sink; /* copied into the writer */
 } session;
 
@@ -98,22 +98,6 @@ static bool parse_hex(const char *text, uint8_t *ret, int count)
     return true;
 }
 
-static void make_ids(void)
-{
-    if (getrandom(session.id, sizeof(session.id), 0) != (ssize_t)sizeof(session.id)) {
-        struct {
-            uint64_t ticks, pid;
-        } weak = {st_ticks(), (uint64_t)getpid()};
-        memcpy(session.id, &weak, sizeof(session.id));
-    }
-    if (st_options.inherited_run && parse_hex(st_options.inherited_run, session.run, sizeof(session.run))) {
-        return;
-    }
-    if (!st_family_run(session.run)) {
-        memcpy(session.run, session.id, sizeof(session.run));
-    }
-}
-
 static void read_boot_id(uint8_t boot[16])
 {
     char text[40] = "", hex[33];
@@ -133,13 +117,30 @@ static void read_boot_id(uint8_t boot[16])
     }
 }
 
+static void make_ids(void)
+{
+    if (getrandom(session.id, sizeof(session.id), 0) != (ssize_t)sizeof(session.id)) {
+        struct {
+            uint64_t ticks, pid;
+        } weak = {st_ticks(), (uint64_t)getpid()};
+        memcpy(session.id, &weak, sizeof(session.id));
+    }
+    read_boot_id(session.boot);
+    if (st_options.inherited_run && parse_hex(st_options.inherited_run, session.run, sizeof(session.run))) {
+        return;
+    }
+    if (!st_family_run(session.boot, session.run)) {
+        memcpy(session.run, session.id, sizeof(session.run));
+    }
+}
+
 /* ---- start ------------------------------------------------------------------------------------ */
 
 static void set_up_rings(uint64_t start_ticks, const struct st_clock_sample *now, uint64_t rate)
 {
     struct st_ring_head *head = &st_ring_setup.head;
     memcpy(head->session, session.id, sizeof(head->session));
-    read_boot_id(head->boot);
+    memcpy(head->boot, session.boot, sizeof(head->boot));
     head->uid = getuid();
     head->pid = (uint32_t)getpid();
     head->pid_start = start_ticks;
@@ -212,7 +213,7 @@ static bool prepare(struct st_writer_setup *ret_setup)
     };
     memcpy(ret_setup->header.session, session.id, sizeof(session.id));
     memcpy(ret_setup->header.run, session.run, sizeof(session.run));
-    memcpy(ret_setup->header.boot, st_ring_setup.head.boot, sizeof(ret_setup->header.boot));
+    memcpy(ret_setup->header.boot, session.boot, sizeof(ret_setup->header.boot));
     return true;
 }
 

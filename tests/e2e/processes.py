@@ -96,6 +96,21 @@ def fork_before(checks):
         checks.equal([3 * lives.PICTURE, 4 * lives.PICTURE], sorted(counts), 'fork_before: each has its launches')
 
 
+def run_ids(checks):
+    """What one command with us in front starts is one run, also where the command itself has no CUDA; the next command
+    is another run."""
+    with lib.workdir() as folder:
+        env = lib.environment(True, STAGETAP_OUT=folder + '/', STAGETAP_MAP=lives.MAP)
+        one = ' '.join(lives.lives('pictures', 1))
+        runs = []
+        for _ in range(2):
+            result = lib.run(['sh', '-c', f'{one} & (sh -c "{one}; exit 0"); wait'], env, folder)
+            checks.equal((0, ''), (result.returncode, result.stderr), 'run ids: the shell and its programs')
+            found = {lives.Header(os.path.join(folder, path)).run for path in os.listdir(folder)}
+            runs.append(found - set().union(*runs))
+        checks.equal([1, 1], [len(run) for run in runs], 'run ids: one for each command')
+
+
 def fork_storm(checks, rounds):
     label = f'{rounds} forks while three threads launch'
     with lib.workdir() as folder:
@@ -291,6 +306,7 @@ def main():
         checks.finish()
     forks(checks)
     fork_before(checks)
+    run_ids(checks)
     fork_storm(checks, STORM['short'])
     images(checks)
     ends(checks)
