@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -100,7 +100,7 @@ static bool parse_hex(const char *text, uint8_t *ret, int count)
 
 static void make_ids(void)
 {
-    if (getrandom(session.id, sizeof(session.id), 0) != (ssize_t)sizeof(session.id)) {
+    if (syscall(SYS_getrandom, session.id, sizeof(session.id), 0) != (long)sizeof(session.id)) {
         struct {
             uint64_t ticks, pid;
         } weak = {st_ticks(), (uint64_t)getpid()};

@@ -3,13 +3,12 @@
 #include "family.h"
 
 #include <dirent.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include "preload/record/files.h"
 #include "preload/trace/chunk.h"
 #include "preload/trace/ring.h"
 
@@ -62,7 +61,7 @@ static int owner_of_ring(int folder, const char *name, const struct ancestor *an
         return count;
     }
     struct stat status;
-    bool is_own = fstat(fd, &status) == 0 && status.st_uid == getuid();
+    bool is_own = st_fstat(fd, &status) == 0 && status.st_uid == getuid();
     if (is_own && read(fd, &head, sizeof(head)) == (ssize_t)sizeof(head) &&
         memcmp(head.magic, ST_RING_MAGIC, sizeof(head.magic)) == 0 && head.version == ST_RING_VERSION) {
         for (i = 0; i < count && (ancestors[i].pid != head.pid || ancestors[i].start_ticks != head.pid_start); i++) {
