@@ -225,6 +225,11 @@ void *st_watch_real_dlsym(void *handle, const char *name)
     return NULL;
 }
 
+const char *st_watch_real_dlerror(void)
+{
+    return NULL;
+}
+
 int st_call_find(const char *name)
 {
     return strcmp(name, "cuLaunchKernel") == 0 ? 17 : -1;
