@@ -19,6 +19,7 @@
 #include "preload/record/syscall.h"
 #include "preload/watch/watch.h"
 #include "preload/writer/family.h"
+#include "preload/writer/spawn.h"
 #include "preload/writer/threads.h"
 #include "preload/writer/writer.h"
 
@@ -220,6 +221,7 @@ static bool prepare(struct st_writer_setup *ret_setup)
 static bool start(void)
 {
     st_clock_init();
+    st_spawn_find = st_watch_find_function;
     if (!st_writer_start(prepare, START_WAIT_NS)) {
         st_log(ST_LOG_WARN, "the trace could not be started; the program runs on");
         return false;
