@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -19,6 +19,7 @@
 #include "preload/record/syscall.h"
 #include "preload/watch/watch.h"
 #include "preload/writer/family.h"
+#include "preload/writer/spawn.h"
 #include "preload/writer/threads.h"
 #include "preload/writer/writer.h"
 
@@ -119,7 +120,7 @@ static void read_boot_id(uint8_t boot[16])
 
 static void make_ids(void)
 {
-    if (getrandom(session.id, sizeof(session.id), 0) != (ssize_t)sizeof(session.id)) {
+    if (syscall(SYS_getrandom, session.id, sizeof(session.id), 0) != (long)sizeof(session.id)) {
         struct {
             uint64_t ticks, pid;
         } weak = {st_ticks(), (uint64_t)getpid()};
@@ -221,6 +222,7 @@ static bool prepare(struct st_writer_setup *ret_setup)
 static bool start(void)
 {
     st_clock_init();
+    st_spawn_find = st_watch_find_function;
     if (!st_writer_start(prepare, START_WAIT_NS)) {
         st_log(ST_LOG_WARN, "the trace could not be started; the program runs on");
         return false;

@@ -10,7 +10,6 @@
 
 #include <linux/futex.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -23,6 +22,7 @@
 #include "preload/calls/calls.h"
 #include "preload/record/clock.h"
 #include "preload/record/thread.h"
+#include "preload/writer/spawn.h"
 
 #define FINISH_SECONDS 2
 
@@ -302,28 +302,12 @@ static bool wait_flushed(void)
     return true;
 }
 
-static bool start_flush_thread(void)
-{
-    pthread_attr_t attributes;
-    pthread_t thread;
-    sigset_t all, old;
-    int result;
-
-    pthread_attr_init(&attributes);
-    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    sigfillset(&all); /* the target's signals are not for this thread */
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    result = pthread_create(&thread, &attributes, flush_thread, NULL);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-    pthread_attr_destroy(&attributes);
-    return result == 0;
-}
-
 static void flush_last(void)
 {
     enum phase phase = PHASE_GONE;
+    pthread_t thread;
 
-    if (!start_flush_thread()) {
+    if (!st_spawn(flush_thread, 0, &thread)) {
         set_capability(CAP_KERNEL, ST_CAP_DEGRADED, "no thread for the last flush: the last records are missing");
     } else if (!wait_flushed()) {
         set_capability(CAP_KERNEL, ST_CAP_DEGRADED, "the last flush did not come back: the last records are missing");
