@@ -24,7 +24,7 @@
 #include "preload/writer/writer.h"
 
 enum session_state { IDLE, STARTING, RUNNING, FAILED, ENDED };
-static const uint64_t FINISH_DEADLINE_NS = 5000000000, START_WAIT_NS = 2000000000;
+static const uint64_t FINISH_DEADLINE_NS = 3000000000, START_WAIT_NS = 2000000000;
 
 static struct {
     _Atomic int state; /* enum session_state */
@@ -32,6 +32,7 @@ static struct {
     char program[128];
     uint8_t id[16], run[16], boot[16];
     struct st_sink sink; /* copied into the writer */
+    bool is_stuck;       /* the writer did not settle in time: nobody waits for it again */
 } session;
 
 /* ---- who we are --------------------------------------------------------------------------------- */
@@ -313,9 +314,7 @@ void st_session_settle(void)
         return;
     }
     st_suppress++;
-    if (!st_writer_settle(FINISH_DEADLINE_NS)) {
-        st_log(ST_LOG_WARN, "%s: the device library or the disk did not come back in time", session.sink.path);
-    }
+    session.is_stuck = !st_writer_settle(FINISH_DEADLINE_NS);
     st_suppress--;
 }
 
@@ -330,9 +329,9 @@ void st_session_finish(void)
     }
     st_suppress++;
     st_watch_scan(); /* the last look at what is out of reach */
-    if (!st_writer_finish(FINISH_DEADLINE_NS)) {
-        st_log(ST_LOG_WARN, "%s: not closed in order (the device library or the disk did not come back in time)",
-               session.sink.path);
+    if (!st_writer_finish(session.is_stuck ? 0 : FINISH_DEADLINE_NS)) {
+        st_log(ST_LOG_WARN, "%s: not closed in order (the device library or the disk did not come back in time, or "
+               "exit() was called from a signal handler)", session.sink.path);
     }
     st_suppress--;
 }

@@ -111,6 +111,8 @@ void st_watch_after_lookup(const struct st_watch_target *target, const uint64_t 
 
 /* Before the call: have the driver call our thunk of the program's function. The thread is claimed. */
 void st_host_pass(struct st_thread *thread, const struct st_call_row *row, uint64_t *words);
+/* The program's function behind a thunk that the driver was given; anything else comes back unchanged. */
+uint64_t st_host_unwrap(uint64_t given);
 /* After the call: the program sees its own function. */
 void st_host_answer(const struct st_call_row *row, const uint64_t *words);
 

@@ -161,9 +161,29 @@ static int raise_descriptor(int fd)
     return high;
 }
 
+/* The name gets a file that is locked already: who finds it there must not take it for one that nobody writes. */
+static int open_locked(const char *path)
+{
+    char unnamed[ST_SINK_PATH_BYTES + 32];
+    snprintf(unnamed, sizeof(unnamed), "%s.%d.new", path, (int)getpid());
+    int fd = raise_descriptor(open(unnamed, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+    if (fd < 0) {
+        return -1;
+    }
+    flock(fd, LOCK_EX | LOCK_NB); /* a fixed name belongs to the process that holds it */
+    if (st_rename_to_free(unnamed, path) == 0) {
+        return fd;
+    }
+    int saved_errno = errno;
+    unlink(unnamed);
+    close(fd);
+    errno = saved_errno;
+    return -1;
+}
+
 static bool create(struct st_sink *sink, const char *path)
 {
-    sink->fd = raise_descriptor(open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+    sink->fd = open_locked(path);
     if (sink->fd < 0) {
         sink->last_errno = errno;
         return false;
@@ -173,7 +193,6 @@ static bool create(struct st_sink *sink, const char *path)
         sink->device = status.st_dev;
         sink->inode = status.st_ino;
     }
-    flock(sink->fd, LOCK_EX | LOCK_NB); /* a fixed name belongs to the process that holds it */
     snprintf(sink->path, sizeof(sink->path), "%s", path);
     return true;
 }
