@@ -326,13 +326,13 @@ def unlike(checks, pair, folder):
         checks.equal(file.read().strip().replace('-', ''), data[BOOT].hex(), 'the header tells the boot')
     other = bytearray(data)
     other[RUN], other[SESSION] = secrets.token_bytes(16), secrets.token_bytes(16)
-    other_path = write(os.path.join(folder, 'other.stap'), bytes(other))
+    other_path = write(os.path.join(folder, 'other.stap'), traces.check_header(other))
     run, names = lives.Header(paths[0]).run, [os.path.basename(path) for path in paths + [other_path]]
     refused(checks, 'two runs', paths + [other_path], *names, run[:8], lives.Header(other_path).run[:8], 'one run')
 
     away = bytearray(data)
     away[BOOT], away[SESSION] = secrets.token_bytes(16), secrets.token_bytes(16)
-    away_path = write(os.path.join(folder, 'away.stap'), bytes(away))
+    away_path = write(os.path.join(folder, 'away.stap'), traces.check_header(away))
     refused(checks, 'another machine', [paths[0], away_path], 'away.stap', names[0], 'clocks cannot be compared')
     checks.equal(0, lib.stagetap('report', away_path).returncode, 'another machine: by itself it can be shown')
 
@@ -349,7 +349,7 @@ def folders(checks, pair, folder):
     paths = [shutil.copy(path, folder) for path in pair.traces.values()]
     older = bytearray(read(paths[0]))
     older[RUN], older[SESSION] = secrets.token_bytes(16), secrets.token_bytes(16)
-    older_path = write(os.path.join(folder, 'older.stap'), bytes(older))
+    older_path = write(os.path.join(folder, 'older.stap'), traces.check_header(older))
     write(os.path.join(folder, 'noise.stap'), b'no trace')
     os.utime(older_path, (1, 1))
     document = lib.report(checks, folder, what='a folder with an older run')
@@ -364,7 +364,7 @@ def folders(checks, pair, folder):
     os.unlink(older_path)
     away = bytearray(read(paths[0]))
     away[BOOT], away[SESSION] = secrets.token_bytes(16), secrets.token_bytes(16)
-    away_path = write(os.path.join(folder, 'away.stap'), bytes(away))
+    away_path = write(os.path.join(folder, 'away.stap'), traces.check_header(away))
     os.utime(away_path, (0, 0))
     result = lib.stagetap('report', '--json', folder)
     document = json_of(result)
@@ -446,7 +446,7 @@ def hostile(checks, pair, folder, seconds=4):
             copy = bytearray(data)
             at = 8 + rng.choice((48, 52, 56, 64, 72, 80, 88))
             copy[at : at + 8] = rng.choice((0, 1, (1 << 63) - 1, 1 << 63, (1 << 64) - 1)).to_bytes(8, 'little')
-            write(path, bytes(copy))
+            write(path, traces.check_header(copy))
         else:
             inside = seed % 3 == 2
             write(path, spoiled.spoil_inside(rng, header, chunks) if inside else spoiled.spoil(rng, data, frames))
