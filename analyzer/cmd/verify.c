@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * `stagetap verify`: is the file whole? Reads every frame with its checksum and says where the readable part
- * ends. Exit 0: whole and nothing lost; 1: cut, damaged or with losses; 3: the header is damaged or not ours. Main thread.
+ * ends. Exit 0: whole and nothing lost; 1: cut, damaged or with losses; 3: the header is damaged or not ours. Main
+ * thread.
  */
 #include <argp.h>
 #include <inttypes.h>

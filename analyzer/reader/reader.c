@@ -303,7 +303,7 @@ static void compare_index(struct st_reader *reader, const struct st_index *index
         } else if (got->kind != want.kind || got->first_ticks != want.first_ticks ||
                    got->last_ticks != want.last_ticks || (index->has_checks && got->check != want.check)) {
             reader->summary.index_faults++;
-            note_problem(reader, (int64_t)want.offset, "the chunk is not the one that was written (check in the index)");
+            note_problem(reader, (int64_t)want.offset, "the chunk is not what was written (check in the index)");
         }
     }
     if (index->entry_bytes > 0 && index->entries != reader->seen_count) {

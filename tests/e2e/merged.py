@@ -350,8 +350,9 @@ def folders(checks, pair, folder):
     older = bytearray(read(paths[0]))
     older[RUN], older[SESSION] = secrets.token_bytes(16), secrets.token_bytes(16)
     older_path = write(os.path.join(folder, 'older.stap'), traces.check_header(older))
-    write(os.path.join(folder, 'noise.stap'), b'no trace')
+    noise = write(os.path.join(folder, 'noise.stap'), b'no trace')
     os.utime(older_path, (1, 1))
+    not_readable(checks, folder, noise, paths)
     document = lib.report(checks, folder, what='a folder with an older run')
     checks.equal(sorted(pair.traces), sorted(trace['pid'] for trace in document['traces']), 'a folder: its newest run')
     os.utime(older_path)
@@ -374,6 +375,65 @@ def folders(checks, pair, folder):
         'a folder with a trace of another machine: that is said',
         result.stderr,
     )
+
+
+def not_readable(checks, folder, noise, paths):
+    """Files that are named like traces and cannot be read: named, counted, and what is newer is said to be."""
+    for name in ('noise.stap.old', 'noise.stap.1', 'noise.stap.old.2'):
+        write(os.path.join(folder, name), b'')
+    for name in ('noise.stap.json', 'noise.stapler', 'notes.txt'):
+        write(os.path.join(folder, name), b'no trace at all')
+    os.mkdir(os.path.join(folder, 'folder.stap'))
+    damaged = bytearray(read(paths[0]))
+    damaged[60] ^= 4
+    broken = write(os.path.join(folder, 'broken.stap'), bytes(damaged))
+    named = ['broken.stap', 'noise.stap', 'noise.stap.1', 'noise.stap.old', 'noise.stap.old.2']
+    document = lib.report(checks, folder, what='a folder with files that cannot be read')
+    left_out = document['left_out'] if document else []
+    checks.equal(named, [os.path.basename(line.split(': ')[0]) for line in left_out], 'not readable: all named')
+    checks.ok('header is damaged' in left_out[0] and 'empty file' in left_out[2], 'not readable: why', left_out)
+    checks.ok(all('newer than what is shown' in line for line in left_out), 'not readable: newer is said', left_out)
+    checks.ok(set(left_out) <= {line.replace('left out: ', '') for line in document['missing']}, 'not readable: missing')
+    result = lib.stagetap('report', '--strict', folder)
+    checks.equal(1, result.returncode, 'not readable: --strict')
+    checks.ok(f'{broken}: ' in result.stderr and f'left out: {broken}' in result.stdout, 'not readable: said twice')
+    for name in named:
+        os.utime(os.path.join(folder, name), (1, 1))
+    left_out = lib.report(checks, folder, what='older files that cannot be read')['left_out']
+    checks.ok(len(left_out) == 5 and not any('newer' in line for line in left_out), 'not readable: older', left_out)
+    for name in named:
+        if name != os.path.basename(noise):
+            os.unlink(os.path.join(folder, name))
+    alone = os.path.join(folder, 'folder.stap')
+    write(os.path.join(alone, 'broken.stap'), bytes(damaged))
+    result = lib.stagetap('report', alone)
+    good = result.returncode == 3 and 'broken.stap: the header is damaged' in result.stderr
+    checks.ok(good, 'not readable: nothing else there: exit 3', result.stderr)
+    result = lib.stagetap('verify', os.path.join(alone, 'broken.stap'))
+    checks.ok(result.returncode == 3 and 'header is damaged' in result.stderr, 'verify: a damaged header', result.stderr)
+
+
+def duplicates(checks, pair, folder):
+    """Of files of one process the whole one counts, else the one that holds more, whichever was written last."""
+    data = read(list(pair.traces.values())[0])
+    ends = [end for _, end, magic, _ in traces.frames(data) if magic not in (traces.CHUNK, traces.HEADER)]
+    parts = {'whole': data, 'long': data[: ends[len(ends) * 2 // 3]], 'short': data[: ends[len(ends) // 3]]}
+    damaged = bytearray(data)
+    damaged[ends[1] - 6] ^= 1
+    parts['damaged'] = bytes(damaged)
+    for better, worse in (('whole', 'long'), ('long', 'short'), ('whole', 'damaged'), ('damaged', 'short')):
+        for order in ((better, worse), (worse, better)):
+            place = os.path.join(folder, '-'.join(order))
+            os.mkdir(place)
+            paths = {name: write(os.path.join(place, name + '.stap'), parts[name]) for name in order}
+            os.utime(paths[order[0]], (1, 1))
+            for words in ([place], [paths[name] for name in order]):
+                result = lib.stagetap('report', '--json', *words)
+                document = json_of(result)
+                shown = [os.path.basename(trace['file']) for trace in document['traces']] if document else None
+                checks.equal([better + '.stap'], shown, f'{" then ".join(order)}: {better} is shown')
+                said = f'{worse}.stap: the same process as {paths[better]}'
+                checks.ok(said in result.stderr, f'{" then ".join(order)}: said', result.stderr)
 
 
 def unreadable(checks, pair, folder):
@@ -581,7 +641,7 @@ def main():
         pair = Pair(checks, folder)
         ways_to_name(checks, pair)
         views(checks, pair)
-        for part in (unlike, folders, unreadable, cut, hostile):
+        for part in (unlike, folders, duplicates, unreadable, cut, hostile):
             with lib.workdir() as place:
                 part(checks, pair, place)
     one_id_twice(checks)
