@@ -36,7 +36,7 @@ static const struct argp_option view_options[] = {
     {"json", KEY_JSON, NULL, 0, "the whole document stagetap.report/1", 1},
     {"request", KEY_REQUEST, "WHICH", 0, "steady (default), first, all, or a number (several processes: PID:N)", 1},
     {"stage", KEY_STAGE, "NAME", 0, "only this row and what is below it", 1},
-    {"device", KEY_DEVICE, "N", 0, "only this device", 1},
+    {"device", KEY_DEVICE, "N", 0, "the device columns, identity, gaps, kernels, transfers and waits of this device only; wall share stays over all", 1},
     {"rounds", KEY_ROUNDS, "RULE", 0, "warmup=N or stable=P%/K instead of the trace's own rule; marked so", 1},
     {"explain", KEY_EXPLAIN, "FIGURE", 0, "what a word on the screen or a name in the JSON document means", 1},
     {"min", KEY_MIN, "TIME", 0, "shortest gap in the list, e.g. 20us (default); 0 = all", 2},

@@ -327,10 +327,14 @@ static void say_idle(const struct st_report_request *request, const struct st_re
     st_style_line(style, "%s", line.text);
 }
 
-static void say_devices(const struct st_report_request *request, const struct st_style *style)
+static void say_devices(const struct st_report *report, const struct st_report_request *request,
+                        const struct st_style *style)
 {
     if (!request->devices_known) {
-        st_style_line(style, "identity: – (no device time in this trace)");
+        /* which process has no device time a note says */
+        st_style_line(style, "identity: – (%s)",
+                      strcmp(report->device_time, "not_collected") == 0 ? "no device time in this trace"
+                                                                        : "no device work in this request");
         return;
     }
     for (size_t i = 0; i < request->device_count; i++) say_identity(request, &request->devices[i], style);
@@ -496,7 +500,7 @@ bool st_view_report(const struct st_report *report, const struct st_filter *filt
         if (!say_selection(report, typical, filter, style)) return false;
         st_style_line(style, "%s", "");
         if (!st_view_rows(typical, filter, style)) return false;
-        say_devices(typical, style);
+        say_devices(report, typical, style);
         say_rows("after the request", typical->after, typical->after_count, style);
     }
     if (report->request_total == 0) {
