@@ -75,6 +75,13 @@ static bool fill_capabilities(struct st_answer *answer)
         }
     }
     report->device_time = st_model_has_device_time(model) ? "measured" : "not_collected";
+    if (report->cuda_work_seen && model->op_count == 0) {
+        for (size_t i = 0; i < model->trace_count; i++) {
+            report->device_time_why = model->traces[i].lacks_records     ? "no device record in the trace"
+                                      : model->traces[i].has_device_time ? "no device record in the trace yet"
+                                                                         : report->device_time_why;
+        }
+    }
     for (size_t i = 0; i < model->trace_count && !report->device_time_source; i++) {
         const char *version = st_model_key(&model->traces[i], ST_KEY_FOUND, "cupti.version");
         if (model->traces[i].has_device_time && version) {

@@ -105,6 +105,8 @@ static bool fill_trace(struct st_answer *answer, const struct st_model_trace *so
         .mode = st_model_key(source, ST_KEY_SETTING, "mode"),
         .complete = st_reader_is_complete(&source->summary),
         .live = source->is_live,
+        .has_device_time = source->has_device_time,
+        .misses_device_time = source->lacks_records,
         .end_ns = source->end_ns,
         .clock_source = source->header.flags & ST_HEADER_TSC ? "tsc" : "monotonic_raw",
         .clock_residual_ns = {source->clock_residual_ns, source->clock_residual_known},

@@ -77,6 +77,8 @@ struct st_report_trace {
     const char *mode;    /* trace, baseline, diagnose-sync, off; NULL = not recorded */
     bool complete;       /* closed in order, nothing damaged */
     bool live;           /* its process still runs */
+    bool has_device_time;   /* device figures of its work are known … */
+    bool misses_device_time; /* … or it should have them, and has not one record */
     int64_t end_ns;      /* last instant seen */
     struct st_count_list lost; /* always every cause; integers, never null */
     int64_t lost_events;       /* those of them that the recorder could not keep, added up */
@@ -258,6 +260,7 @@ struct st_report {
     bool cuda_work_seen;            /* false: the first line is "no CUDA work seen" */
     const char *device_time;        /* measured, event, not_collected */
     const char *device_time_source; /* e.g. "CUPTI 13.0"; NULL = none */
+    const char *device_time_why;    /* measured, or not collected, but …; NULL = nothing to say */
     int64_t selected_requests;      /* how many the lists below cover */
     const char *lists_cover;        /* "requests" (the selected ones), or "process": a trace without requests */
     struct st_figure device_known_until_ns; /* a trace that just ends: work launched until then has its records */

@@ -3,15 +3,9 @@
 #include "analyzer/cmd/cmd.h"
 #include "analyzer/cmd/view.h"
 
-static const struct st_report_request *typical_request(const struct st_report *report)
-{
-    if (report->typical < 0 || (size_t)report->typical >= report->request_count) return NULL;
-    return &report->requests[report->typical];
-}
-
 static bool show(const struct st_report *report, const struct st_filter *filter, const struct st_style *style)
 {
-    const struct st_report_request *request = typical_request(report);
+    const struct st_report_request *request = st_view_request(report);
     bool is_csv = style->format == ST_GRID_FORMAT_CSV;
     char scope[ST_SCOPE_BYTES], name[ST_REQUEST_BYTES];
 

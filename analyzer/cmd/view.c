@@ -36,7 +36,8 @@ static const struct argp_option view_options[] = {
     {"json", KEY_JSON, NULL, 0, "the whole document stagetap.report/1", 1},
     {"request", KEY_REQUEST, "WHICH", 0, "steady (default), first, all, or a number (several processes: PID:N)", 1},
     {"stage", KEY_STAGE, "NAME", 0, "only this row and what is below it", 1},
-    {"device", KEY_DEVICE, "N", 0, "the device columns, identity, gaps, kernels, transfers and waits of this device only; wall share stays over all", 1},
+    {"device", KEY_DEVICE, "N", 0,
+     "device columns, identity and lists of this device only; wall share stays over all devices", 1},
     {"rounds", KEY_ROUNDS, "RULE", 0, "warmup=N or stable=P%/K instead of the trace's own rule; marked so", 1},
     {"explain", KEY_EXPLAIN, "FIGURE", 0, "what a word on the screen or a name in the JSON document means", 1},
     {"min", KEY_MIN, "TIME", 0, "shortest gap in the list, e.g. 20us (default); 0 = all", 2},
@@ -184,6 +185,19 @@ static void print_names(FILE *out, const char *list, const char *between)
     }
 }
 
+static void say_nearest(const char *figure)
+{
+    const char *words[ST_NEAREST];
+    size_t lengths[ST_NEAREST], count = st_explain_nearest(figure, words, lengths), used = 0;
+    char near[512] = "";
+
+    for (size_t i = 0; i < count && used < sizeof(near); i++) {
+        used += (size_t)snprintf(near + used, sizeof(near) - used, "%s%.*s", i > 0 ? ", " : "", (int)lengths[i],
+                                 words[i]);
+    }
+    st_say_error("--explain=%.100s: no such word; nearest to it: %s", figure, near);
+}
+
 /* Print what a figure means; exits. */
 static void explain(const char *figure)
 {
@@ -199,11 +213,7 @@ static void explain(const char *figure)
         printf(": %s\n", found->text);
         exit(ST_EXIT_OK);
     }
-    st_say_error("--explain=%s: no such word; these are explained:", figure);
-    for (size_t i = 0; i < st_explanation_count; i++) {
-        print_names(stderr, st_explanations[i].screen, ", ");
-        fputs(i + 1 < st_explanation_count ? ", " : "\n", stderr);
-    }
+    say_nearest(figure);
     exit(ST_EXIT_USAGE);
 }
 

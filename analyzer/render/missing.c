@@ -39,6 +39,7 @@ static void tell_trace(struct teller *teller, const struct st_report_trace *trac
         tell(teller,
              trace->live ? "trace not complete: still running" : "trace not complete: not closed, cut or damaged");
     }
+    if (teller->process != NULL && trace->misses_device_time) tell(teller, "device time: no device record");
     for (size_t i = 0; i < trace->lost.count; i++) {
         if (trace->lost.items[i].value == 0) continue;
         tell(teller, "lost: %s %" PRId64, st_words(trace->lost.items[i].key, words), trace->lost.items[i].value);

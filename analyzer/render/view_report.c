@@ -170,8 +170,12 @@ void st_view_heading(const struct st_report *report, const struct st_filter *fil
     if (!report->cuda_work_seen && !has_losses(report)) add(&line, "no CUDA work seen · ");
     if (report->trace_count == 1) add_process(&line, report, filter, style);
     if (report->trace_count > 1) add_processes(&line, report, filter);
-    add(&line, " · device time: %s", st_words(report->device_time, words));
-    if (report->device_time_source != NULL) add(&line, " (%.100s)", report->device_time_source);
+    if (report->device_time_why != NULL) {
+        add(&line, " · device time: %s", report->device_time_why);
+    } else {
+        add(&line, " · device time: %s", st_words(report->device_time, words));
+        if (report->device_time_source != NULL) add(&line, " (%.100s)", report->device_time_source);
+    }
     if (report->simulated) add(&line, " · SIMULATED");
     st_style_head(style, "%s", line.text);
     if (report->trace_count > 1) say_processes(report, filter, style);
@@ -248,7 +252,9 @@ static void say_request(const struct st_report_request *request, const struct st
     char name[ST_REQUEST_BYTES];
 
     add(&line, "request %s (%s%s): ", st_request_name(request->id, name), st_phase_name(request->phase),
-        request->complete ? "" : ", has no end");
+        request->complete              ? ""
+        : request->host_return_ns.known ? ": when its device work was done is not in the trace"
+                                        : ", has no end");
     add_time(&line, style, request->wall_ns);
     add(&line, "; device done after ");
     add_time(&line, style, request->device_done_ns);
@@ -330,6 +336,10 @@ static void say_idle(const struct st_report_request *request, const struct st_re
 static void say_devices(const struct st_report *report, const struct st_report_request *request,
                         const struct st_style *style)
 {
+    if (!request->complete) {
+        st_style_line(style, "identity: – (the request is open)");
+        return;
+    }
     if (!request->devices_known) {
         /* which process has no device time a note says */
         st_style_line(style, "identity: – (%s)",
@@ -484,13 +494,24 @@ static bool say_no_request(const struct st_report *report, const struct st_filte
     return true;
 }
 
-bool st_view_report(const struct st_report *report, const struct st_filter *filter, const struct st_style *style)
+const struct st_report_request *st_view_request(const struct st_report *report)
 {
-    const struct st_report_request *typical = NULL;
+    const struct st_report_request *open = NULL;
 
     if (report->typical >= 0 && (size_t)report->typical < report->request_count) {
-        typical = &report->requests[report->typical];
+        return &report->requests[report->typical];
     }
+    for (size_t i = 0; report->selected_requests == 0 || report->request_count == 1; i++) {
+        if (i == report->request_count) break;
+        if (open == NULL || report->requests[i].host_return_ns.known) open = &report->requests[i];
+    }
+    return open;
+}
+
+bool st_view_report(const struct st_report *report, const struct st_filter *filter, const struct st_style *style)
+{
+    const struct st_report_request *typical = st_view_request(report);
+
     if (style->format == ST_GRID_FORMAT_CSV) {
         return typical != NULL ? st_view_rows(typical, filter, style) : st_view_outside(report, filter, style);
     }
@@ -501,6 +522,9 @@ bool st_view_report(const struct st_report *report, const struct st_filter *filt
         st_style_line(style, "%s", "");
         if (!st_view_rows(typical, filter, style)) return false;
         say_devices(report, typical, style);
+        if (!typical->complete) {
+            st_style_line(style, "open: host figures as far as the trace goes; it enters no figure and no list");
+        }
         say_rows("after the request", typical->after, typical->after_count, style);
     }
     if (report->request_total == 0) {

@@ -65,18 +65,19 @@ static void add_figure(struct st_grid *grid, struct st_figure figure)
 }
 
 /* What a row did on one device; a row without an entry for it did nothing there. */
-static void add_device_cells(struct st_grid *grid, const struct st_report_row *row, int64_t device)
+static void add_device_cells(struct st_grid *grid, const struct st_report_row *row, int64_t device, bool is_whole)
 {
+    bool known = row->device_known && is_whole; /* of an open request nobody knows how much is missing */
     struct st_report_row_device nothing = {.device = device};
     const struct st_report_row_device *found = &nothing;
 
     for (size_t i = 0; i < row->device_count; i++) {
         if (row->devices[i].device == device) found = &row->devices[i];
     }
-    st_grid_add_value(grid, row->device_known, found->busy_ns);
-    st_grid_add_value(grid, row->device_known, found->compute_ns);
-    st_grid_add_value(grid, row->device_known, found->copy_only_ns);
-    st_grid_add_value(grid, row->device_known, found->self_ns);
+    st_grid_add_value(grid, known, found->busy_ns);
+    st_grid_add_value(grid, known, found->compute_ns);
+    st_grid_add_value(grid, known, found->copy_only_ns);
+    st_grid_add_value(grid, known, found->self_ns);
 }
 
 static void add_row(struct st_grid *grid, const struct st_report_request *request, const struct st_report_row *row,
@@ -95,7 +96,8 @@ static void add_row(struct st_grid *grid, const struct st_report_request *reques
     add_figure(grid, row->in_cuda_ns);
     add_figure(grid, row->waiting_ns);
     for (size_t i = 0; i < device_count; i++) {
-        add_device_cells(grid, row, i < request->device_count ? request->devices[i].device : 0);
+        add_device_cells(grid, row, i < request->device_count ? request->devices[i].device : 0,
+                         !has_wall || request->complete);
     }
     add_figure(grid, row->launches);
     if (graphs) add_figure(grid, row->graph_launches);

@@ -35,6 +35,9 @@ void st_view_heading(const struct st_report *report, const struct st_filter *fil
 /* What the lists cover: "over 2 steady requests", "in request 3". Returns `ret`. */
 char *st_view_scope(const struct st_report *report, char ret[ST_SCOPE_BYTES]);
 
+/* The request of the table: the typical one; where there is no complete one, the last that returned. NULL: none. */
+const struct st_report_request *st_view_request(const struct st_report *report);
+
 bool st_view_report(const struct st_report *report, const struct st_filter *filter, const struct st_style *style);
 /* The rows of one request. */
 bool st_view_rows(const struct st_report_request *request, const struct st_filter *filter,

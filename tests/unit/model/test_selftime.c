@@ -234,7 +234,8 @@ static void waits_by_device(void **state)
         {1, ST_ROLE_STAGE, "decode", 50, 100, 3, 1, 1, 0, 0},
     };
     static const struct scene_call calls[] = {
-        {1, LAUNCH, 1, 2, 2, 1}, {1, LAUNCH, 3, 4, 2, 2}, {1, SYNC, 20, 45, 2}, {1, SYNC, 60, 90, 3}, {1, SYNC, 92, 95, 3},
+        {1, LAUNCH, 1, 2, 2, 1}, {1, LAUNCH, 3, 4, 2, 2},  {1, SYNC, 20, 45, 2},
+        {1, SYNC, 60, 90, 3},    {1, SYNC, 92, 95, 3},
     };
     static const struct scene_op ops[] = {{1, ST_OP_KERNEL, 0, 10, 40, "a"}, {2, ST_OP_KERNEL, 1, 20, 85, "b"}};
     static const int64_t awaited[2][2] = {{20000, 0}, {25000, 25000}}; /* of the wait in sample, in decode */
