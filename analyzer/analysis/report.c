@@ -157,17 +157,29 @@ static bool add_notes(struct st_answer *answer)
     return good;
 }
 
-/* own_cpu_ns and off_cpu_ns are null where a clock reading is missing. */
+static bool lacks_cpu(const struct st_report_request *request)
+{
+    for (size_t r = 0; r < request->stage_count; r++) {
+        if (request->stages[r].host_inclusive_ns.known && !request->stages[r].own_cpu_ns.known) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* own_cpu_ns and off_cpu_ns are null where a clock reading is missing; on the screen where the table shows it. */
 static bool note_missing_cpu(struct st_answer *answer)
 {
+    static const char text[] = "own CPU, off-CPU (own_cpu_ns, off_cpu_ns): not told where the thread's CPU clock was "
+                               "not read, or says that a call lost the CPU or that a copy's wait kept it";
     const struct st_report *report = answer->report;
+    bool is_shown = report->typical < 0 && report->request_count > 0 && lacks_cpu(&report->requests[0]);
+    if (is_shown || (report->typical >= 0 && lacks_cpu(&report->requests[report->typical]))) {
+        return st_answer_note(answer, text);
+    }
     for (size_t i = 0; i < report->request_count; i++) {
-        for (size_t r = 0; r < report->requests[i].stage_count; r++) {
-            const struct st_report_row *row = &report->requests[i].stages[r];
-            if (row->host_inclusive_ns.known && !row->own_cpu_ns.known) {
-                return st_answer_remark(answer, "own_cpu_ns, off_cpu_ns: null where the thread's CPU clock was not "
-                                                "read, or says that a call lost the CPU or that a copy's wait kept it");
-            }
+        if (lacks_cpu(&report->requests[i])) {
+            return st_answer_remark(answer, text);
         }
     }
     return true;

@@ -123,6 +123,7 @@ struct st_report_rounds {
     bool chosen_afterwards; /* given only at analysis */
     bool several_shapes; /* the steady requests are not all of one shape: steady_* then cover the most frequent one */
     int64_t *load_ns;    /* one duration for each load outside requests */
+    const char **load_processes; /* … and whose it is; NULL: the report is of one */
     size_t load_count;
     struct st_report_id *first, *warmup, *steady;
     size_t first_count, warmup_count, steady_count;
@@ -249,6 +250,7 @@ struct st_report_api_error {
     const char *call;
     int64_t code, count;
     const char *stage;
+    const char *process; /* NULL: the report is of one */
 };
 
 #define ST_REPORT_MAX_LIST 10000 /* JSON lists hold the longest so many; the totals count all */

@@ -25,7 +25,7 @@ static bool show(const struct st_report *report, const struct st_filter *filter,
     st_style_head(style, "%s", "copies");
     if (!st_view_transfers(report, filter, style)) return false;
     st_style_head(style, "%s", "waiting calls");
-    if (!st_view_syncs(report, filter, style)) return false;
+    if (!st_view_syncs(report, filter, style) || !st_view_host_functions(report, filter, style)) return false;
     st_style_head(style, "%s", "gaps at its edges and inside");
     return st_view_gaps(report, filter, style);
 }
@@ -37,13 +37,14 @@ static int run(int argc, char **argv)
     int code;
 
     st_view_parse(&view, argc, argv, "NAME [FILE…]",
-                  "One stage taken apart: its rows, kernels, copies, waiting calls and gaps.");
+                  "One stage taken apart: its rows, kernels, copies, waiting calls, host functions and gaps.");
     if (view.word_count == 0) {
         st_say_error("stage: name a stage; stagetap stage NAME [FILE…]");
         st_view_finish(&view);
         return ST_EXIT_USAGE;
     }
     view.filter.stage = view.words[0];
+    view.filter.one_stage = true;
     code = st_view_open(&view, 1, &report);
     if (code == ST_EXIT_OK) {
         code = st_view_has_stage(&report, view.filter.stage) ? st_view_show(&view, &report, show) : ST_EXIT_USAGE;

@@ -44,13 +44,14 @@ static const struct argp_option view_options[] = {
     {"top", KEY_TOP, "N", 0, "lines of a list (default 20); 0 = all", 2},
     {"unit", KEY_UNIT, "UNIT", 0, "auto, ns, us, ms or s", 2},
     {"utc", KEY_UTC, NULL, 0, "instants as UTC time of day", 2},
-    {"format", KEY_FORMAT, "FORMAT", 0, "csv or md for tables", 2},
+    {"format", KEY_FORMAT, "FORMAT", 0, "csv or md for tables; csv holds the first table only", 2},
     {"color", KEY_COLOR, "WHEN", 0, "auto, always or never; NO_COLOR is respected", 2},
     {"strict", KEY_STRICT, NULL, 0,
      "exit 1 when the list `missing` of the JSON document is not empty: a file was left out, a trace is not complete, "
      "anything under "
      "`lost` is not 0, CUDA functions were not intercepted, device time was not collected, or the collecting of "
-     "something stopped or has holes; stderr says which",
+     "something stopped or has holes; stderr says which. Without device time it is 1 also when --device=none asked for "
+     "that",
      2},
     {0},
 };

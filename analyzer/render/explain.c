@@ -23,16 +23,18 @@ const struct st_explanation st_explanations[] = {
     {"measured", "measured", "Device times are the device's own records."},
     {"event", "event", "Device times come from CUDA events around the work, not from the device's records."},
     {"schema", "schema", "Name and version of the document; within a version keys are only ever added."},
-    {"device_time_source", "CUPTI|source", "Where figures or records come from: CUPTI, events, the host; of a clock: its name."},
+    {"device_time_source", "CUPTI|source",
+     "Where figures or records come from: CUPTI, events, the host; of a clock: its name."},
     {"no device record in the trace", "no device record in the trace|no device record in the trace yet",
-     "Work was launched, and the trace holds no record of when the device did it: the process ended without its exit "
-     "handlers (_exit, exec, abort, a signal) within about a quarter second, or has only just begun. Host figures stand."},
+     "Work was launched, and the trace holds no record of when the device did it: the process ended without its "
+     "exit handlers (_exit, exec, abort, a signal) within about a quarter second, or has only just begun. Host "
+     "figures stand."},
     {"traces", "traces|trace", "What each process left behind: one file each."},
     {"file", "file", "The trace file."},
     {"pid|pids", "pid", "Process id. A further image of the same id (exec) is PID.2."},
     {"process|processes", "process|processes|run of N processes",
-     "One image of a program: its process id, or PID.2 for a further one. Each has a trace of its own; those of one run "
-     "are shown on one time line."},
+     "One image of a program: its process id, or PID.2 for a further one. Each has a trace of its own; those of one "
+     "run are shown on one time line."},
     {"program", "program", "The program's name, or the script's for an interpreter."},
     {"end_ns", "end", "The last instant that the trace has, from the start of the earliest trace."},
     {"utc_start", "UTC", "When the trace began, as time of day."},
@@ -42,13 +44,14 @@ const struct st_explanation st_explanations[] = {
      "CLOCK_MONOTONIC may be off (residual)."},
     {"own_overhead", "own overhead", "Time that stagetap itself took; null: this version does not record it."},
     {"left_out", "left out",
-     "Files of the run, or of its folder, that could not be read or cannot be shown with the others, and why. Counts for "
-     "--strict."},
+     "Files of the run, or of its folder, that could not be read or cannot be shown with the others, and why. "
+     "Counts for --strict."},
     {"manifest", "manifest", "What is known about the run: declared by the user (--meta), and found."},
     {"declared", "declared", "Said by the user: --meta key=value."},
     {"found", "found", "Seen by stagetap itself: program, versions; of look-ups: how many had a result."},
     {"capabilities", "capabilities", "What was to be collected, and what became of it: kind, state, source, why."},
-    {"state", "state", "Of a capability: requested, accepted, seen, degraded or not collected; of a finding: candidate."},
+    {"state", "state",
+     "Of a capability: requested, accepted, seen, degraded or not collected; of a finding: candidate."},
     {"requested|accepted|seen", "requested|accepted|seen",
      "A kind of record was asked for · the device library agreed · at least one came."},
     {"degraded", "degraded|stopped or incomplete", "Collecting it stopped, or has holes; the reason stands beside it."},
@@ -86,10 +89,12 @@ const struct st_explanation st_explanations[] = {
     {"rule", "rule",
      "Which requests are steady: warmup=N leaves out N after the first; stable=P%/K asks for K in a row within P %."},
     {"rounds", "rounds", "Requests by phase, and the figures over the steady ones."},
-    {"chosen_afterwards", "chosen afterwards", "The rule was given only now (--rounds), not when the run was recorded."},
+    {"chosen_afterwards", "chosen afterwards",
+     "The rule was given only now (--rounds), not when the run was recorded."},
     {"several_shapes", "several shapes",
      "The steady requests did different work; the summary covers the most frequent shape only."},
-    {"selection", "lists|selection", "Which requests the lists cover: steady, first, all complete ones, or one (--request)."},
+    {"selection", "lists|selection",
+     "Which requests the lists cover: steady, first, all complete ones, or one (--request)."},
     {"selection_note", "no steady request|no complete request|selection note",
      "Why the selection is not what was asked for: where there is no steady request all complete ones are taken; where "
      "none is complete the lists are empty, and the table shows what the host knows of one."},
@@ -128,7 +133,7 @@ const struct st_explanation st_explanations[] = {
     {"after", "after the request|after",
      "Of a request: stages entered on its thread after it, before the next one (the tail); not part of the wall. Of a "
      "gap: the row of the first operation to start behind it."},
-    {"outside", "outside|before the first request|between requests|after the last request",
+    {"outside", "outside|before the first request|between requests|between|after the last request",
      "Stages and device work that belong to no request and no tail."},
 
     /* the stage table */
@@ -143,22 +148,23 @@ const struct st_explanation st_explanations[] = {
     {"host_inclusive", "host",
      "Thread time between outermost begin and end of the row, summed over threads: own CPU + off-CPU + "
      "in CUDA + waiting."},
-    {"host_self|self", "self",
+    {"host_self|self", "self|host self|device self|GPU self",
      "The time of the row without the rows below it: among the host columns the host time, among the device columns "
      "the time in which only work of this row ran."},
     {"own_cpu", "own CPU",
-     "Host time in the program's own code, running on a CPU. \xe2\x80\x93 (and off-CPU with it) where it cannot be told: "
-     "the thread's CPU clock was not read at an end of a stage, or shows that a call in it lost the CPU or that a copy's "
-     "wait kept it, by more than 1 %."},
+     "Host time in the program's own code, running on a CPU. \xe2\x80\x93 (and off-CPU with it) where it cannot be "
+     "told: the thread's CPU clock was not read at an end of a stage, or shows that a call in it lost the CPU or "
+     "that a copy's wait kept it, by more than 1 %."},
     {"off_cpu", "off-CPU", "Host time in the program's own code, not running: run queue, file I/O, other."},
     {"in_cuda", "in CUDA", "Host time inside CUDA calls that do not wait for the device."},
     {"waiting", "waiting",
-     "Host time inside CUDA calls that wait for the device, CPU time in them included; also a launch that returned only "
-     "when its full queue had room again (told by the device's records)."},
+     "Host time inside CUDA calls that wait for the device, CPU time in them included; also a launch that returned "
+     "only when its full queue had room again (told by the device's records)."},
     {"busy", "device busy|busy|GPU busy",
      "Union of the intervals in which work of the row ran on the device, however late after its launch."},
-    {"compute", "kernels", "The part of device busy in which at least one kernel of the row ran."},
-    {"copy_only", "copies alone",
+    {"compute", "kernels|device kernels|GPU kernels",
+     "The part of device busy in which at least one kernel of the row ran."},
+    {"copy_only", "copies alone|device copies alone|GPU copies alone",
      "The part of device busy in which copies or memsets of the row ran, and no kernel of it."},
     {"launches", "launches",
      "Successful kernel-launch calls at the driver, in the row and below it; captured and failed calls are "
@@ -233,7 +239,7 @@ const struct st_explanation st_explanations[] = {
     {"host_late.other_call", "host late: other call", "The launching thread was in another CUDA call."},
     {"dependency.event_wait", "dependency: event wait", "The stream waited for an event of another stream."},
     {"dependency.other_stream", "dependency: other stream", "The stream waited for the default stream, or it for it."},
-    {"dependency.host_function", "dependency: host function", 
+    {"dependency.host_function", "dependency: host function",
      "A host function in the stream had to run first; `stagetap syncs` lists them with their times."},
     {"dependency.pageable_staging", "dependency: pageable staging",
      "The driver was copying ordinary (pageable) host memory aside before the device could start."},
@@ -241,9 +247,9 @@ const struct st_explanation st_explanations[] = {
     {"unseen_work", "unseen work",
      "The host waited for this device, which ran nothing of this trace: another process or context, or lost records."},
     {"unknown", "unknown",
-     "What was recorded does not tell. What one can do: look what the launching thread did just before (`stagetap syncs`, "
-     "`stagetap dump --table call`), name that code as a stage of its own in the map, and see under `lost` and `calls not "
-     "seen` whether records are missing there."},
+     "What was recorded does not tell. What one can do: look what the launching thread did just before (`stagetap "
+     "syncs`, `stagetap dump --table call`), name that code as a stage of its own in the map, and see under `lost` "
+     "and `calls not seen` whether records are missing there."},
     {"drained_by", "queue drained by",
      "Why nothing was queued when the gap began: the last call that waited for this device and the stage it was made "
      "in, or one of: host slower than device, request begin, process begin, nothing more to do; \xe2\x80\x93: work was "
@@ -283,16 +289,17 @@ const struct st_explanation st_explanations[] = {
     {"function", "function", "Symbol of the host function, or its file and the offset in it."},
     {"handed over in", "handed over in",
      "The row whose call handed the host function over; \xe2\x80\x93: a graph ran it, or that call is not known."},
-    {"host_functions_total", "host functions, run by threads of the driver", "How often all of them were handed over and ran."},
+    {"host_functions_total", "host functions, run by threads of the driver",
+     "How often all of them were handed over and ran."},
     {"handed_over", "handed over", "Calls that handed a host function over to run, of the selected requests."},
     {"captured", "captured",
-     "Calls recorded into a CUDA graph instead of run: they count as nothing else; what the graph runs counts when it is "
-     "launched."},
+     "Calls recorded into a CUDA graph instead of run: they count as nothing else; what the graph runs counts when "
+     "it is launched."},
     {"ran", "ran", "Executions of the host function, also by graphs, so that it may be more than were handed over."},
     {"transfers", "transfers", "Copies by direction, memory and stage, over the selected requests."},
 
     /* what is wrong or missing */
-    {"lost", "lost|events lost",
+    {"lost|lost_events", "lost|events lost",
      "What should be in the trace and is not, by cause. `events lost` adds up what the recorder could not keep."},
     {"ring_full", "ring full", "Events lost because a thread was faster than its buffer was emptied (--buffer)."},
     {"no_thread", "no thread", "Events lost because there was no memory for the thread's buffer."},
@@ -324,9 +331,9 @@ const struct st_explanation st_explanations[] = {
     {"unmatched_rules", "rules that matched nothing", "Rules of the stage map that no function, range or kernel met."},
     {"notes", "note", "What a reader of the figures should know."},
     {"not_closed", "not closed|cut|damaged|growing|whole",
-     "Of a file, as `stagetap verify` says: not closed: every piece is whole, but the process did not end in order \xc2\xb7 "
-     "cut: it ends inside a piece, or without its index \xc2\xb7 damaged: something in it was changed or is gone \xc2\xb7 "
-     "growing: its process still writes \xc2\xb7 whole."},
+     "Of a file, as `stagetap verify` says: not closed: every piece is whole, but the process did not end in order "
+     "\xc2\xb7 cut: it ends inside a piece, or without its index \xc2\xb7 damaged: something in it was changed or "
+     "is gone \xc2\xb7 growing: its process still writes \xc2\xb7 whole."},
     {"code", "code|returned", "The CUDA error code that a call returned."},
     {"missing", "missing", "What --strict exits 1 for; empty: nothing."},
     {"findings", "candidate", "Something worth a look; not proved."},

@@ -208,6 +208,7 @@ static void say_requests(const struct st_report *report, const struct st_style *
     for (size_t i = 0; i < rounds->load_count && i < 4; i++) {
         add(&line, "%s", i == 0 ? " · load " : ", ");
         add_time(&line, style, known(rounds->load_ns[i]));
+        if (rounds->load_processes != NULL) add(&line, " in process %.32s", rounds->load_processes[i]);
     }
     if (rounds->load_count > 4) add(&line, " and %zu more", rounds->load_count - 4);
     if (rounds->load_count > 0) add(&line, ", not in any request");
@@ -353,18 +354,25 @@ static void say_devices(const struct st_report *report, const struct st_report_r
 
 /* ---- the rest ---- */
 
-/* "after the request: output 20.1 ms ×1": rows that run between this request and the next. */
+/* "after the request: output 20.1 ms ×1": rows that run between this request and the next. A row that no thread entered
+ * (unattributed work) has nothing to tell here. */
 static void say_rows(const char *where, const struct st_report_row *rows, size_t count, const struct st_style *style)
 {
     struct line line = {.used = 0};
+    size_t told = 0, more = 0;
 
-    for (size_t i = 0; i < count && i < 12; i++) {
-        add(&line, "%s%.200s ", i > 0 ? " · " : "", rows[i].name);
+    for (size_t i = 0; i < count; i++) {
+        if (rows[i].calls == 0 && !rows[i].host_inclusive_ns.known) continue;
+        if (told == 12) {
+            more++;
+            continue;
+        }
+        add(&line, "%s%.200s ", told++ > 0 ? " · " : "", rows[i].name);
         add_time(&line, style, rows[i].host_inclusive_ns);
         add(&line, " ×%" PRId64, rows[i].calls);
     }
-    if (count > 12) add(&line, " and %zu rows more", count - 12);
-    if (count > 0) st_style_line(style, "%s: %s", where, line.text);
+    if (more > 0) add(&line, " and %zu rows more", more);
+    if (told > 0) st_style_line(style, "%s: %s", where, line.text);
 }
 
 /* " in process 4711" where there are several. */
@@ -398,6 +406,7 @@ static void say_errors(const struct st_report *report, const struct st_style *st
 
         add(&line, "%s%.100s returned %" PRId64 " ×%" PRId64 "%s%.100s", i > 0 ? " · " : "", error->call, error->code,
             error->count, error->stage != NULL ? " in " : "", error->stage != NULL ? error->stage : "");
+        if (error->process != NULL) add(&line, " in process %.32s", error->process);
     }
     if (report->api_error_count > 8) add(&line, " · and %zu more", report->api_error_count - 8);
     if (line.used > 0) st_style_line(style, "failed CUDA calls: %s", line.text);
@@ -468,6 +477,7 @@ static bool say_gaps(const struct st_report *report, const struct st_filter *fil
     struct st_filter few = *filter;
     char scope[ST_SCOPE_BYTES];
 
+    few.is_part = true;
     if (few.top == 0 || few.top > REPORT_GAPS) few.top = REPORT_GAPS;
     if (!report->gaps_known || report->gap_count == 0) return true;
     st_style_line(style, "%s", "");

@@ -18,6 +18,8 @@ struct st_filter {
     int64_t top;       /* at most so many lines, 0 = all */
     bool utc;          /* instants as UTC time of day instead of time since the trace began */
     bool name_file;    /* the file was chosen for the user: say which on the first line */
+    bool one_stage;    /* `stage` is what the view is about: totals are of it */
+    bool is_part;      /* of the report: another view has the whole list */
 };
 
 #define ST_SCOPE_BYTES 96

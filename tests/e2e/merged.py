@@ -276,6 +276,10 @@ def views(checks, pair):
         for options in ([], ['--request', name], ['--device', '0'], ['--format', 'csv'], ['--format', 'md', '--utc']):
             result = lib.stagetap(*view, *options, cwd=pair.folder)
             checks.equal((0, ''), (result.returncode, result.stderr), f'{" ".join(view + options)}: answers')
+    screen = lib.stagetap('report', cwd=pair.folder).stdout
+    loads = re.search(r' · load (.*), not in any request', screen)
+    named = set(re.findall(r'in process (\d+)', loads.group(1))) if loads else set()
+    checks.equal({str(pid) for pid in pair.traces}, named, 'report: each load names its process')
     screen = lib.stagetap('report', '--request', name, cwd=pair.folder).stdout
     checks.ok(f'request {name} (warm-up)' in screen, 'report --request: this one', screen[:600])
     checks.ok('✓ (residual 0 ns)' in screen and '✗' not in screen, 'report --request: the identity holds')

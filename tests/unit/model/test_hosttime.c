@@ -129,6 +129,7 @@ static void full_queue(void **state)
     const struct scene scene = SCENE(spans, calls, ops);
     struct st_report report = scene_report(&scene, NULL);
     expect_parts(&report, "sample", 1200, NOT, NOT, 295, 350);
+    assert_true(report.notes.count > 0 && strstr(report.notes.items[report.notes.count - 1], "own CPU") != NULL);
     assert_int_equal(report.sync_count, 1);
     assert_string_equal(report.syncs[0].call, "cuLaunchKernel");
     assert_int_equal(report.syncs[0].wait_ns, 350000);
