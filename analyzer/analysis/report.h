@@ -77,8 +77,7 @@ struct st_report_trace {
     const char *mode;    /* trace, baseline, diagnose-sync, off; NULL = not recorded */
     bool complete;       /* closed in order, nothing damaged */
     bool live;           /* its process still runs */
-    bool has_device_time;   /* device figures of its work are known … */
-    bool misses_device_time; /* … or it should have them, and has not one record */
+    bool misses_device_time; /* it launched work, and when the device did it is not known at all */
     int64_t end_ns;      /* last instant seen */
     struct st_count_list lost; /* always every cause; integers, never null */
     int64_t lost_events;       /* those of them that the recorder could not keep, added up */

@@ -579,6 +579,7 @@ def host_only(checks):
             'one without device time: which one is said',
             document['notes'],
         )
+        checks.ok(f'process {blind}: device time not collected' in document['missing'], 'and counts for --strict')
         checks.ok(any(one['process'] == blind for one in document['capabilities']), 'capabilities: of which process')
 
 

@@ -292,6 +292,13 @@ def full_trace(checks):
         if default:
             check_keys(checks, default, 'default selection')
         explained(checks, traced.trace)
+        for view in (['gaps'], ['kernels'], ['transfers'], ['syncs'], ['rounds'], ['stage', 'sample']):
+            for options in ([] if view == ['rounds'] else [[]]) + [['--request', 'all']]:
+                want = lib.stagetap('report', '--json', *options, traced.trace).stdout
+                got = lib.stagetap(*view, '--json', *options, traced.trace).stdout
+                checks.ok(want and want == got, f'{" ".join(view + options)} --json: the document of report')
+        want = lib.stagetap('report', '--json', '--request', 'all', traced.trace).stdout
+        checks.ok(want == lib.stagetap('rounds', '--json', traced.trace).stdout, 'rounds --json: of all requests')
         return traced.out and lib.pictures(traced.out), traced.process.stdout.count('\n')
 
 
