@@ -327,6 +327,7 @@ static void no_request(void **state)
     assert_int_equal(report.gaps_total_ns, 305000);
     assert_int_equal(report.gaps[1].request.number, 0);
     assert_string_equal(report.gaps[1].cause, "host_late.after_sync");
+    assert_string_equal(report.gaps[3].drained_why, "process begin");
     const struct st_report_row *sample = scene_row(report.before_first, report.before_first_count, "sample");
     assert_int_equal(sample->devices[0].busy_ns, 165000);
     assert_int_equal(sample->waiting_ns.value, 87000);

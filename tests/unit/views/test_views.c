@@ -432,6 +432,37 @@ static void test_losses_are_on_the_first_line(void **state)
     free(text);
 }
 
+/* No complete request: what the host knows of the one that returned, and no device figure of it. */
+static void test_an_open_request_is_shown_where_there_is_no_other(void **state)
+{
+    struct st_report report = sample_report();
+    struct st_filter filter = {.top = 20};
+    struct st_report_request open = report.requests[0], unfinished = open;
+    struct st_report_request both[2];
+    char *text;
+
+    open.complete = unfinished.complete = open.devices_known = unfinished.devices_known = false;
+    open.phase = unfinished.phase = ST_PHASE_NONE;
+    open.wall_ns.known = unfinished.wall_ns.known = unfinished.host_return_ns.known = false;
+    unfinished.id.number = 3;
+    both[0] = open;
+    both[1] = unfinished;
+    report.requests = both;
+    report.request_count = 2;
+    report.typical = -1;
+    report.selected_requests = 0;
+    report.selection = "all";
+    assert_ptr_equal(st_view_request(&report), &both[0]);
+    text = show(st_view_report, &report, &filter, (struct st_style){0});
+    assert_non_null(strstr(text, "request 2 (open: when its device work was done is not in the trace): \xe2\x80\x93;"));
+    assert_non_null(strstr(text, "identity: \xe2\x80\x93 (the request is open)\n"));
+    assert_non_null(strstr(text, "open: host figures as far as the trace goes"));
+    assert_null(strstr(text, "80.00    80.00")); /* what the device is known to have done for sample */
+    free(text);
+    report.selected_requests = 1; /* complete requests were selected, but none is listed */
+    assert_null(st_view_request(&report));
+}
+
 static void collect_missing(void *context, const char *what)
 {
     strcat(strcat(context, what), "\n");
@@ -544,6 +575,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_cause_and_drain_are_never_cut),
         cmocka_unit_test(test_every_head_of_every_table_is_explained),
         cmocka_unit_test(test_words_between_the_tables_are_explained),
+        cmocka_unit_test(test_an_open_request_is_shown_where_there_is_no_other),
         cmocka_unit_test(test_every_cause_has_words),
         cmocka_unit_test(test_no_word_is_explained_twice),
         cmocka_unit_test(test_a_slip_finds_the_word),
