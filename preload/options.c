@@ -89,8 +89,10 @@ static void collect_values(char **envp)
         if (setting && (setting->kind == ST_KIND_TEXT || st_setting_check(setting, equals + 1))) {
             st_options.values[setting - st_settings] = equals[1] ? equals + 1 : NULL;
         } else if (setting && equals[1]) {
+            char choices[160];
+            st_setting_choices(setting, choices, sizeof(choices));
             st_options.values[setting - st_settings] = NULL;
-            note("%s=%.80s: not allowed; allowed: %s; using the default (%s)", variable, equals + 1, setting->allowed,
+            note("%s=%.80s: not allowed; allowed: %s; using the default (%s)", variable, equals + 1, choices,
                  setting->default_text);
         } else if (!setting) {
             note("%s: no such setting; see `stagetap run --help` for all", variable);

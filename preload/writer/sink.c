@@ -117,13 +117,14 @@ static void make_name(struct name *name, const struct st_sink_request *request)
 
 /* ---- files that are there already --------------------------------------------------------------- */
 
-/* The header of a trace file. False: no file, or not a trace. */
+/* The header of a trace file; a damaged one belongs to a trace as well. False: no file, or not a trace. */
 static bool read_header(int fd, struct st_trace_header *ret_header)
 {
     uint8_t bytes[256];
     size_t after;
     ssize_t got = pread(fd, bytes, sizeof(bytes), 0);
-    return got > 0 && st_header_decode(bytes, (size_t)got, ret_header, &after) == ST_HEADER_OK;
+    enum st_header_status status = got > 0 ? st_header_decode(bytes, (size_t)got, ret_header, &after) : ST_HEADER_CUT;
+    return status == ST_HEADER_OK || status == ST_HEADER_DAMAGED;
 }
 
 static bool is_trace_or_absent(const char *path)

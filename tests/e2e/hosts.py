@@ -60,6 +60,14 @@ def main():
         shown = lib.stagetap('syncs', traced.trace)
         checks.ok('host functions, run by threads of the driver' in shown.stdout, '`stagetap syncs` lists them',
                   shown.stdout)
+        checks.ok('over 1 complete request: 20 of' in shown.stdout and '(--top); handed over' in shown.stdout,
+                  'over which requests, and what would show more', shown.stdout[-400:])
+        stage = lib.stagetap('stage', 'direct', traced.trace).stdout
+        listed = [line for line in stage.splitlines() if line.startswith('libhosts_stages.so')]
+        checks.ok(listed and all(line.split()[1] == 'direct' for line in listed), '`stage` lists those of the stage',
+                  stage[-1500:])
+        none = lib.stagetap('stage', 'nonsense', traced.trace).stdout
+        checks.ok('host functions' not in none, '`stage` of one that has none', none[-1500:])
     checks.finish()
 
 

@@ -12,8 +12,10 @@ import time
 
 import lib
 import lives
+import traces
 
 STORM = {'short': 200, 'long': 2000}
+DEVICE_RECORDS = 3  # kind of a chunk
 SMALL_BYTES, SMALL_LAUNCHES = 96 << 10, 48000  # less than a trace of so many launches has as a rule
 
 
@@ -144,6 +146,32 @@ ENDS = {0: ('exit', 10, True), 1: ('_exit', 11, False), 2: ('quick_exit', 12, Tr
 ENDS.update({4: ('SIGKILL', -9, False), 5: ('return from main', 15, True)})
 
 
+def without_records(checks, name, trace):
+    """As if it had ended before its first device records were written (on an idle machine it has): nothing claims that
+    they are there, and what the host knows is shown."""
+    with open(trace, 'rb') as file:
+        header, chunks = traces.take_apart(file.read())
+    kept = [(head, payload) for head, payload in chunks if head[1] != DEVICE_RECORDS]
+    for number, (head, _) in enumerate(kept):
+        head[0] = number
+    with open(trace, 'wb') as file:
+        file.write(traces.put_together(header, kept))
+    document = lives.report(checks, f'{name} without records', trace, False)
+    if document is None:
+        return
+    checks.equal('not_collected', document['device_time'], f'{name}: no device time')
+    checks.equal(
+        [True, True], [request['complete'] for request in document['requests']], f'{name}: requests end with the host'
+    )
+    checks.ok(not any('yet' in note for note in document['notes']), f'{name}: nothing is to come', document['notes'])
+    screen = lib.stagetap('report', trace).stdout
+    head = screen.splitlines()[0]
+    checks.ok('no device record in the trace' in head and 'measured' not in head, f'{name}: head', head)
+    row = next((line.split() for line in screen.splitlines() if line.startswith('decode ')), [])
+    checks.ok('–' in row and row[4:5] != ['–'], f'{name}: host columns are shown, device columns are not', row)
+    checks.equal(1, lib.stagetap('report', '--strict', trace).returncode, f'{name}: --strict')
+
+
 def ends(checks):
     """While four threads launch. What had returned before the end began is in the trace or its ring."""
     for number, (name, status, is_orderly) in ENDS.items():
@@ -158,6 +186,8 @@ def ends(checks):
             counted, wanted = lives.launches(document) + lives.lost(document), seen.made() + 2 * lives.PICTURE
             checks.ok(counted >= wanted, f'{name}: all {wanted} launches before the end are there', counted)
             checks.equal(2, len(document['requests']), f'{name}: both requests')
+            if number in (1, 3):
+                without_records(checks, name, seen.traces()[0])
             verify = lib.stagetap('verify', seen.traces()[0])
             checks.ok(verify.returncode in (0, 1), f'{name}: verify', verify.stdout[-600:])
             if is_orderly:

@@ -156,6 +156,26 @@ def spoil_ring(rng, ring):
     return bytes(copy)
 
 
+def every_byte(checks, folder, data, frames, sample=400):
+    """`verify` notices any changed byte: each of the header and the index, and a sample of the others."""
+    path, unnoticed = os.path.join(folder, 'flipped.stap'), []
+    positions = {at for start, end, magic, _ in frames if magic in (traces.HEADER, traces.INDEX) for at in range(start, end)}
+    heads = {at for start, end, _, _ in frames for at in range(start, min(start + 14, end))}  # where zstd has spare bits
+    rng = random.Random(7)
+    positions |= set(rng.sample(sorted(heads), min(len(heads), sample)))
+    positions |= set(rng.sample(range(len(data)), min(len(data), sample)))
+    for position in sorted(positions):
+        copy = bytearray(data)
+        copy[position] ^= rng.choice((0x01, 0x10, 0x20, 0x80, rng.randrange(1, 256)))
+        with open(path, 'wb') as file:
+            file.write(copy)
+        result = lib.stagetap('verify', path)
+        header = position < frames[0][1]
+        if result.returncode not in ((3,) if header else (1,)):
+            unnoticed.append((position, result.returncode, result.stdout[:200]))
+    checks.equal([], unnoticed[:5], f'verify: {len(positions)} bytes changed one by one, each is noticed')
+
+
 def killed_run(checks, folder):
     """Trace and ring file of a process that was killed in the middle of an image."""
     process, paths = killed.start(folder, 'killed')
@@ -180,6 +200,7 @@ def main():
         with open(traced.trace, 'rb') as file:
             data = file.read()
         frames, (header, chunks) = traces.frames(data), traces.take_apart(data)
+        every_byte(checks, folder, data, frames)
         path = os.path.join(folder, 'spoiled.stap')
         checks.equal(
             [], try_file(path, traces.put_together(header, chunks)), 'taken apart and put together again it is read'
