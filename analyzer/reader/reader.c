@@ -339,11 +339,13 @@ static enum st_status take_chunk(struct st_reader *reader, const struct st_frame
     struct st_reader_summary *summary = &reader->summary;
     summary->chunks++;
     if (frame->head.sequence != reader->next_sequence) {
-        if (frame->head.sequence > reader->next_sequence) {
-            summary->missing_chunks += frame->head.sequence - reader->next_sequence;
-        }
         note_problem(reader, (int64_t)offset, "chunk %u where %u was expected", frame->head.sequence,
                      reader->next_sequence);
+        if (frame->head.sequence < reader->next_sequence) { /* read already, or of another trace */
+            summary->damaged_chunks++;
+            return ST_OK;
+        }
+        summary->missing_chunks += frame->head.sequence - reader->next_sequence;
     }
     reader->next_sequence = frame->head.sequence + 1;
     if (frame->head.lost_total > summary->lost_total) {
@@ -437,6 +439,15 @@ static bool look_at(struct st_reader *reader, uint64_t offset, struct st_frame *
     return true;
 }
 
+static bool is_header(const struct st_reader *reader, uint64_t offset)
+{
+    size_t length;
+    uint32_t magic = 0;
+    const uint8_t *bytes = window_at(reader, offset, &length);
+    memcpy(&magic, bytes, length < sizeof(magic) ? length : sizeof(magic));
+    return magic == ST_MAGIC_HEADER;
+}
+
 static enum st_status walk_frames(struct st_reader *reader, st_reader_table_fn each, void *context, struct st_err *err)
 {
     struct st_reader_summary *summary = &reader->summary;
@@ -466,6 +477,11 @@ static enum st_status walk_frames(struct st_reader *reader, st_reader_table_fn e
             summary->skipped_bytes += next - offset;
             offset = next;
             continue;
+        }
+        if (frame.kind == ST_FRAME_UNKNOWN && is_header(reader, offset)) {
+            note_problem(reader, (int64_t)offset, "another trace begins here: it is not read");
+            summary->skipped_bytes += summary->file_bytes - offset;
+            return ST_OK;
         }
         if (frame.kind == ST_FRAME_CHUNK) {
             status = take_chunk(reader, &frame, offset, each, context);

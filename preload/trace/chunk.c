@@ -114,6 +114,13 @@ static uint32_t get32(const uint8_t *at)
     return value;
 }
 
+/* Clocks count from a system start or from 1970: differences of such times fit a signed number. */
+static bool are_times_believable(const struct st_trace_header *header)
+{
+    const uint64_t never = UINT64_C(1) << 62;
+    return header->start_monotonic_ns < never && header->start_raw_ns < never && header->start_realtime_ns < never;
+}
+
 enum st_header_status st_header_decode(const uint8_t *bytes, size_t length, struct st_trace_header *ret_header,
                                        size_t *ret_bytes)
 {
@@ -138,7 +145,8 @@ enum st_header_status st_header_decode(const uint8_t *bytes, size_t length, stru
     const size_t checked = offsetof(struct st_trace_header, check);
     bool has_check = frame_bytes >= checked + sizeof(ret_header->check);
     bool is_good = ret_header->header_bytes == frame_bytes &&
-                   (!has_check || ret_header->check == XXH64(bytes + FRAME_HEAD_BYTES, checked, 0));
+                   (!has_check || ret_header->check == XXH64(bytes + FRAME_HEAD_BYTES, checked, 0)) &&
+                   are_times_believable(ret_header);
     return is_good ? ST_HEADER_OK : ST_HEADER_DAMAGED;
 }
 

@@ -20,6 +20,7 @@ import lib
 import traces
 
 MEMORY_BYTES = 1 << 30
+START_AT = 72  # start_monotonic_ns in the file
 ALLOWED = {'dump': (0, 3), 'report': (0, 3), 'verify': (0, 1, 3)}
 
 
@@ -176,6 +177,31 @@ def every_byte(checks, folder, data, frames, sample=400):
     checks.equal([], unnoticed[:5], f'verify: {len(positions)} bytes changed one by one, each is noticed')
 
 
+def put_wrongly(checks, folder, data, frames):
+    """Two traces in one file, a chunk twice, and a start that no clock has."""
+    path = os.path.join(folder, 'wrong.stap')
+    alone = lib.report(checks, '--request', 'all', path_of(path, data), what='alone')
+    start, end = next((start, end) for start, end, magic, _ in frames if magic == traces.CHUNK)
+    after = next(start for start, _, magic, _ in frames if start >= end and magic in (traces.CHUNK, traces.INDEX))
+    for what, wrong in (('two traces', data + data), ('a chunk twice', data[:after] + data[start:after] + data[after:])):
+        result = lib.stagetap('verify', path_of(path, wrong))
+        checks.equal(1, result.returncode, f'{what}: verify finds it')
+        both = lib.report(checks, '--request', 'all', path, what=what)
+        if alone and both:
+            checks.equal(False, both['traces'][0]['complete'], f'{what}: not complete')
+            checks.equal(alone['requests'], both['requests'], f'{what}: what is read twice counts once')
+    header = bytearray(data)
+    header[START_AT + 7] |= 0x80
+    result = lib.stagetap('report', path_of(path, traces.check_header(header)))
+    checks.equal(3, result.returncode, 'a start after 2^63 ns is no header')
+
+
+def path_of(path, data):
+    with open(path, 'wb') as file:
+        file.write(data)
+    return path
+
+
 def killed_run(checks, folder):
     """Trace and ring file of a process that was killed in the middle of an image."""
     process, paths = killed.start(folder, 'killed')
@@ -201,6 +227,7 @@ def main():
             data = file.read()
         frames, (header, chunks) = traces.frames(data), traces.take_apart(data)
         every_byte(checks, folder, data, frames)
+        put_wrongly(checks, folder, data, frames)
         path = os.path.join(folder, 'spoiled.stap')
         checks.equal(
             [], try_file(path, traces.put_together(header, chunks)), 'taken apart and put together again it is read'
