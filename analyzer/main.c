@@ -41,8 +41,9 @@ static void print_help(FILE *out)
         fprintf(out, "  stagetap %-9s %s\n  %18s %s\n", commands[i]->name, commands[i]->synopsis, "",
                 commands[i]->doc);
     }
-    fputs("\nFILE may be missing (the newest run here), a folder (its newest run), a process id, or a trace that\n"
-          "still grows. FILE…: the processes of one run, shown on one time line; a folder is all of its newest run.\n"
+    fputs("\nFILE may be missing (the newest run here), a folder (its newest run), a process id (of a process that\n"
+          "runs, or whose trace is here), or a trace that still grows. FILE…: the processes of one run, shown on\n"
+          "one time line; a folder is all of its newest run.\n"
           "`stagetap help COMMAND` shows a command's options; `stagetap --version` the version.\n",
           out);
 }

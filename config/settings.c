@@ -39,6 +39,38 @@ int st_list_place(const char *list, char separator, const char *word)
     return place_in_list(list, separator, word, strlen(word));
 }
 
+static void append(char *ret, size_t size, const char *text, size_t length)
+{
+    size_t used = strlen(ret), room = size - used - 1;
+    length = length < room ? length : room;
+    memcpy(ret + used, text, length);
+    ret[used + length] = '\0';
+}
+
+void st_setting_choices(const struct st_setting *setting, char *ret, size_t size)
+{
+    const char *now = setting->now, *allowed = setting->allowed;
+    ret[0] = '\0';
+    if (!now || !*now) {
+        append(ret, size, allowed, strlen(allowed));
+        append(ret, size, " (later versions; none in this one)", now ? 35 : 0);
+        return;
+    }
+    char separator = strchr(allowed, '|') ? '|' : ',';
+    append(ret, size, now, strlen(now));
+    append(ret, size, " (later versions: ", 18);
+    for (bool is_first = true; *allowed; allowed += *allowed != '\0') {
+        size_t length = strcspn(allowed, (char[]){separator, '\0'});
+        if (place_in_list(now, '|', allowed, length) < 0) {
+            append(ret, size, &separator, !is_first);
+            append(ret, size, allowed, length);
+            is_first = false;
+        }
+        allowed += length;
+    }
+    append(ret, size, ")", 1);
+}
+
 bool st_setting_works(const struct st_setting *setting, const char *value)
 {
     return !setting->now || st_list_place(setting->now, '|', value) >= 0;

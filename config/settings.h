@@ -48,6 +48,9 @@ bool st_setting_check(const struct st_setting *setting, const char *value);
 /* Can this version do what a well-formed value asks for? */
 bool st_setting_works(const struct st_setting *setting, const char *value);
 
+/* What a value may be in this version, and what only in later ones: "trace|off (later versions: baseline)". */
+void st_setting_choices(const struct st_setting *setting, char *ret, size_t size);
+
 /* The setting of a variable name, or NULL. */
 const struct st_setting *st_setting_find(const char *variable);
 

@@ -148,7 +148,7 @@ static void add_new_names(struct st_buffer *payload)
     const void *function;
     for (; (function = st_watch_host_function(written.host_functions)); written.host_functions++) {
         char text[256];
-        st_where(function, text, sizeof(text));
+        st_where(st_watch_unwrap((void *)(uintptr_t)function), text, sizeof(text)); /* it may be a stage function */
         add_name(&rows, ST_NAME_HOST_FUNCTION, (uintptr_t)function, text);
     }
     st_table_encode(&rows, payload);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The constructor. It is the first code of the process after the loader (-z initfirst): libc's environ is
- * not set yet, so everything comes from its arguments. It notes settings and binds what is loaded; files,
+ * not set yet, so everything comes from its arguments. (Before glibc 2.34 it may be the last code before the program's
+ * own instead: watch/README.md, "Not reached".) It notes settings and binds what is loaded; files,
  * threads and messages wait until the process uses CUDA.
  */
 #include <pthread.h>
@@ -20,6 +21,7 @@ static void on_request(void)
 
 static void start(int argc, char **argv, char **envp)
 {
+    st_watch_resolve();
     if (getauxval(AT_SECURE)) {
         return; /* a privileged program: stay out */
     }

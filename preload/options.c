@@ -3,14 +3,12 @@
 #include "options.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "preload/record/files.h"
 #include "preload/trace/ring.h"
 #include "preload/watch/watch.h"
 
@@ -91,8 +89,10 @@ static void collect_values(char **envp)
         if (setting && (setting->kind == ST_KIND_TEXT || st_setting_check(setting, equals + 1))) {
             st_options.values[setting - st_settings] = equals[1] ? equals + 1 : NULL;
         } else if (setting && equals[1]) {
+            char choices[160];
+            st_setting_choices(setting, choices, sizeof(choices));
             st_options.values[setting - st_settings] = NULL;
-            note("%s=%.80s: not allowed; allowed: %s; using the default (%s)", variable, equals + 1, setting->allowed,
+            note("%s=%.80s: not allowed; allowed: %s; using the default (%s)", variable, equals + 1, choices,
                  setting->default_text);
         } else if (!setting) {
             note("%s: no such setting; see `stagetap run --help` for all", variable);
@@ -191,7 +191,7 @@ static void parse_file(const char *path)
 {
     struct stat status;
     int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* a FIFO would keep the program from starting */
-    if (fd >= 0 && (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode))) {
+    if (fd >= 0 && (st_fstat(fd, &status) != 0 || !S_ISREG(status.st_mode))) {
         close(fd);
         fd = -1;
         errno = EINVAL;
@@ -275,7 +275,7 @@ void st_options_read(char **envp, const char *program)
 {
     st_options.environment = envp;
     st_options.log_level = ST_LOG_WARN;
-    st_options.has_stderr = fcntl(2, F_GETFD) >= 0;
+    st_options.has_stderr = st_fcntl(2, F_GETFD, 0) >= 0;
     for (char **entry = envp; entry && *entry; entry++) { /* first, so that it holds for messages about the others */
         if (strncmp(*entry, "STAGETAP_LOG=", 13) == 0 && st_setting_check(&st_settings[ST_SET_LOG], *entry + 13)) {
             st_options.values[ST_SET_LOG] = *entry + 13;

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -19,18 +19,20 @@
 #include "preload/record/syscall.h"
 #include "preload/watch/watch.h"
 #include "preload/writer/family.h"
+#include "preload/writer/spawn.h"
 #include "preload/writer/threads.h"
 #include "preload/writer/writer.h"
 
 enum session_state { IDLE, STARTING, RUNNING, FAILED, ENDED };
-static const uint64_t FINISH_DEADLINE_NS = 5000000000, START_WAIT_NS = 2000000000;
+static const uint64_t FINISH_DEADLINE_NS = 3000000000, START_WAIT_NS = 2000000000;
 
 static struct {
     _Atomic int state; /* enum session_state */
     char folder[ST_SINK_PATH_BYTES]; /* "" = unknown */
     char program[128];
-    uint8_t id[16], run[16];
+    uint8_t id[16], run[16], boot[16];
     struct st_sink sink; /* copied into the writer */
+    bool is_stuck;       /* the writer did not settle in time: nobody waits for it again */
 } session;
 
 /* ---- who we are --------------------------------------------------------------------------------- */
@@ -98,22 +100,6 @@ static bool parse_hex(const char *text, uint8_t *ret, int count)
     return true;
 }
 
-static void make_ids(void)
-{
-    if (getrandom(session.id, sizeof(session.id), 0) != (ssize_t)sizeof(session.id)) {
-        struct {
-            uint64_t ticks, pid;
-        } weak = {st_ticks(), (uint64_t)getpid()};
-        memcpy(session.id, &weak, sizeof(session.id));
-    }
-    if (st_options.inherited_run && parse_hex(st_options.inherited_run, session.run, sizeof(session.run))) {
-        return;
-    }
-    if (!st_family_run(session.run)) {
-        memcpy(session.run, session.id, sizeof(session.run));
-    }
-}
-
 static void read_boot_id(uint8_t boot[16])
 {
     char text[40] = "", hex[33];
@@ -133,13 +119,30 @@ static void read_boot_id(uint8_t boot[16])
     }
 }
 
+static void make_ids(void)
+{
+    if (syscall(SYS_getrandom, session.id, sizeof(session.id), 0) != (long)sizeof(session.id)) {
+        struct {
+            uint64_t ticks, pid;
+        } weak = {st_ticks(), (uint64_t)getpid()};
+        memcpy(session.id, &weak, sizeof(session.id));
+    }
+    read_boot_id(session.boot);
+    if (st_options.inherited_run && parse_hex(st_options.inherited_run, session.run, sizeof(session.run))) {
+        return;
+    }
+    if (!st_family_run(session.boot, session.run)) {
+        memcpy(session.run, session.id, sizeof(session.run));
+    }
+}
+
 /* ---- start ------------------------------------------------------------------------------------ */
 
 static void set_up_rings(uint64_t start_ticks, const struct st_clock_sample *now, uint64_t rate)
 {
     struct st_ring_head *head = &st_ring_setup.head;
     memcpy(head->session, session.id, sizeof(head->session));
-    read_boot_id(head->boot);
+    memcpy(head->boot, session.boot, sizeof(head->boot));
     head->uid = getuid();
     head->pid = (uint32_t)getpid();
     head->pid_start = start_ticks;
@@ -212,7 +215,7 @@ static bool prepare(struct st_writer_setup *ret_setup)
     };
     memcpy(ret_setup->header.session, session.id, sizeof(session.id));
     memcpy(ret_setup->header.run, session.run, sizeof(session.run));
-    memcpy(ret_setup->header.boot, st_ring_setup.head.boot, sizeof(ret_setup->header.boot));
+    memcpy(ret_setup->header.boot, session.boot, sizeof(ret_setup->header.boot));
     return true;
 }
 
@@ -220,6 +223,7 @@ static bool prepare(struct st_writer_setup *ret_setup)
 static bool start(void)
 {
     st_clock_init();
+    st_spawn_find = st_watch_find_function;
     if (!st_writer_start(prepare, START_WAIT_NS)) {
         st_log(ST_LOG_WARN, "the trace could not be started; the program runs on");
         return false;
@@ -310,9 +314,7 @@ void st_session_settle(void)
         return;
     }
     st_suppress++;
-    if (!st_writer_settle(FINISH_DEADLINE_NS)) {
-        st_log(ST_LOG_WARN, "%s: the device library or the disk did not come back in time", session.sink.path);
-    }
+    session.is_stuck = !st_writer_settle(FINISH_DEADLINE_NS);
     st_suppress--;
 }
 
@@ -327,9 +329,9 @@ void st_session_finish(void)
     }
     st_suppress++;
     st_watch_scan(); /* the last look at what is out of reach */
-    if (!st_writer_finish(FINISH_DEADLINE_NS)) {
-        st_log(ST_LOG_WARN, "%s: not closed in order (the device library or the disk did not come back in time)",
-               session.sink.path);
+    if (!st_writer_finish(session.is_stuck ? 0 : FINISH_DEADLINE_NS)) {
+        st_log(ST_LOG_WARN, "%s: not closed in order (the device library or the disk did not come back in time, or "
+               "exit() was called from a signal handler)", session.sink.path);
     }
     st_suppress--;
 }

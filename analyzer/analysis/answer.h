@@ -22,6 +22,12 @@ static inline struct st_figure st_known(int64_t value)
     return (struct st_figure){value, true};
 }
 
+/* Do the lists cover what this operation did (--device)? */
+static inline bool st_answer_has_op(const struct st_answer *answer, const struct st_op *op)
+{
+    return answer->options->device < 0 || st_op_is_on(op, answer->options->device);
+}
+
 /* How the report calls requests[request]. */
 static inline struct st_report_id st_answer_id(const struct st_answer *answer, uint32_t request)
 {

@@ -37,13 +37,49 @@ static bool is_common(const struct st_model *model, const struct st_model_capabi
     return true;
 }
 
-static const char *not_collected(struct st_answer *answer, const struct st_report_capability *capability)
+static bool has_equal_reason(const struct st_report_capability *a, const struct st_report_capability *b)
 {
-    const char *of = capability->process ? ", process " : "", *process = capability->process ? capability->process : "";
-    if (capability->why[0]) {
-        return st_arena_format(answer->arena, "%s (%s%s%s)", capability->kind, capability->why, of, process);
+    return strcmp(a->why, b->why) == 0 && (a->process == b->process ||
+                                           (a->process && b->process && strcmp(a->process, b->process) == 0));
+}
+
+static bool is_lacking(const struct st_report_capability *told)
+{
+    return strcmp(told->state, "not_collected") == 0 || strcmp(told->state, "degraded") == 0;
+}
+
+/* "kernel, memcpy (no libcupti)": those that share a reason stand together. */
+static bool list_not_collected(struct st_answer *answer)
+{
+    struct st_report *report = answer->report;
+    struct st_name_list *list = &report->not_collected;
+    list->items = st_arena_array(answer->arena, report->capability_count, sizeof(*list->items));
+    for (size_t i = 0; list->items && i < report->capability_count; i++) {
+        const struct st_report_capability *told = &report->capabilities[i];
+        const char *kinds = told->kind;
+        bool is_first = is_lacking(told);
+        for (size_t k = 0; is_first && k < i; k++) {
+            is_first = !told->why[0] || !is_lacking(&report->capabilities[k]) ||
+                       !has_equal_reason(&report->capabilities[k], told);
+        }
+        if (!is_first) {
+            continue;
+        }
+        for (size_t k = i + 1; kinds && k < report->capability_count; k++) {
+            const struct st_report_capability *other = &report->capabilities[k];
+            if (told->why[0] && is_lacking(other) && has_equal_reason(other, told)) {
+                kinds = st_arena_format(answer->arena, "%s, %s", kinds, other->kind);
+            }
+        }
+        const char *of = told->process ? "process " : "", *process = told->process ? told->process : "";
+        bool has_reason = told->why[0] || told->process;
+        list->items[list->count++] =
+            !kinds || !has_reason
+                ? kinds
+                : st_arena_format(answer->arena, "%s (%s%s%s%s)", kinds, told->why,
+                                  told->why[0] && told->process ? ", " : "", of, process);
     }
-    return process[0] ? st_arena_format(answer->arena, "%s (process %s)", capability->kind, process) : capability->kind;
+    return list->items != NULL;
 }
 
 static bool fill_capabilities(struct st_answer *answer)
@@ -55,8 +91,7 @@ static bool fill_capabilities(struct st_answer *answer)
         total += model->traces[i].capability_count;
     }
     report->capabilities = st_arena_array(answer->arena, total, sizeof(*report->capabilities));
-    report->not_collected.items = st_arena_array(answer->arena, total, sizeof(*report->not_collected.items));
-    if (!report->capabilities || !report->not_collected.items) {
+    if (!report->capabilities) {
         return false;
     }
     for (size_t i = 0; i < model->trace_count; i++) {
@@ -69,12 +104,19 @@ static bool fill_capabilities(struct st_answer *answer)
             struct st_report_capability *told = &report->capabilities[report->capability_count++];
             *told = (struct st_report_capability){capability->kind, state_name(capability->state), capability->source,
                                                   capability->why, common ? NULL : model->traces[i].process};
-            if (capability->state == ST_CAP_NOT_COLLECTED || capability->state == ST_CAP_DEGRADED) {
-                report->not_collected.items[report->not_collected.count++] = not_collected(answer, told);
-            }
         }
     }
+    if (!list_not_collected(answer)) {
+        return false;
+    }
     report->device_time = st_model_has_device_time(model) ? "measured" : "not_collected";
+    if (report->cuda_work_seen && model->op_count == 0) {
+        for (size_t i = 0; i < model->trace_count; i++) {
+            report->device_time_why = model->traces[i].lacks_records     ? "no device record in the trace"
+                                      : model->traces[i].has_device_time ? "no device record in the trace yet"
+                                                                         : report->device_time_why;
+        }
+    }
     for (size_t i = 0; i < model->trace_count && !report->device_time_source; i++) {
         const char *version = st_model_key(&model->traces[i], ST_KEY_FOUND, "cupti.version");
         if (model->traces[i].has_device_time && version) {

@@ -13,6 +13,7 @@ enum { NOT_READY = 600 };
 struct failure {
     uint32_t call, row;
     int32_t code;
+    uint32_t trace;
 };
 
 static int by_failure(const void *left, const void *right)
@@ -24,7 +25,10 @@ static int by_failure(const void *left, const void *right)
     if (a->code != b->code) {
         return a->code < b->code ? -1 : 1;
     }
-    return (a->row > b->row) - (a->row < b->row);
+    if (a->row != b->row) {
+        return a->row < b->row ? -1 : 1;
+    }
+    return (a->trace > b->trace) - (a->trace < b->trace);
 }
 
 static bool is_failure(const struct st_model *model, const struct st_call *call)
@@ -47,8 +51,10 @@ bool st_answer_errors(struct st_answer *answer)
             free(failures);
             return false;
         }
+        uint32_t thread = st_model_thread_of_call(model, (uint32_t)i);
         failures[count++] = (struct failure){model->calls[i].call, st_model_row_of_call(model, (uint32_t)i),
-                                             model->calls[i].result};
+                                             model->calls[i].result,
+                                             thread == ST_NONE ? 0 : model->threads[thread].trace};
     }
     if (count > 0) {
         st_vec_sort(failures, count, sizeof(*failures), by_failure);
@@ -62,7 +68,10 @@ bool st_answer_errors(struct st_answer *answer)
             report->api_errors[report->api_error_count++] =
                 (struct st_report_api_error){.call = model->calldefs[failures[i].call].name,
                                              .code = failures[i].code,
-                                             .stage = model->rows[failures[i].row].name};
+                                             .stage = model->rows[failures[i].row].name,
+                                             .process = model->trace_count > 1
+                                                            ? model->traces[failures[i].trace].process
+                                                            : NULL};
         }
         report->api_errors[report->api_error_count - 1].count++;
     }

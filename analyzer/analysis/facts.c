@@ -95,6 +95,17 @@ static bool fill_completeness(struct st_answer *answer, const struct st_model_tr
     return unreached->items != NULL;
 }
 
+static bool has_launched(const struct st_model *model, const struct st_model_trace *trace)
+{
+    for (uint32_t i = trace->call_first; i < trace->call_end; i++) {
+        const struct st_call *call = &model->calls[i];
+        if (call->counts_as != ST_COUNTS_NOT && call->result == 0 && !(call->flags & ST_CALL_CAPTURED)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool fill_trace(struct st_answer *answer, const struct st_model_trace *source, struct st_report_trace *trace)
 {
     *trace = (struct st_report_trace){
@@ -105,6 +116,7 @@ static bool fill_trace(struct st_answer *answer, const struct st_model_trace *so
         .mode = st_model_key(source, ST_KEY_SETTING, "mode"),
         .complete = st_reader_is_complete(&source->summary),
         .live = source->is_live,
+        .misses_device_time = !source->has_device_time && has_launched(answer->model, source),
         .end_ns = source->end_ns,
         .clock_source = source->header.flags & ST_HEADER_TSC ? "tsc" : "monotonic_raw",
         .clock_residual_ns = {source->clock_residual_ns, source->clock_residual_known},

@@ -306,7 +306,7 @@ bool st_gap_explain(const struct st_request_view *view, struct st_gap *gap, bool
     const struct st_op *op = gap->after == ST_NONE ? NULL : &model->ops[gap->after];
     if (is_first || is_last) {
         cut_to(&cutter, gap->end_ns, is_first ? ST_CAUSE_BEFORE_FIRST : ST_CAUSE_AFTER_LAST);
-        gap->drained_why = is_first ? "request begin" : "nothing more to do";
+        gap->drained_why = !is_first ? "nothing more to do" : view->request ? "request begin" : "process begin";
         return finish(&cutter, arena);
     }
     uint32_t thread_index = op && op->call != ST_NONE ? st_model_thread_of_call(model, op->call) : ST_NONE;

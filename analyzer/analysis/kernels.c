@@ -108,7 +108,7 @@ bool st_answer_kernels(struct st_answer *answer)
         steps += view.request ? view.request->steps : 0;
         for (size_t k = 0; good && k < view.op_count; k++) {
             const struct st_op *op = &model->ops[view.ops[k]];
-            if (op->kind == ST_OP_KERNEL) {
+            if (op->kind == ST_OP_KERNEL && st_answer_has_op(answer, op)) {
                 good = st_vec_reserve((void **)&runs, &capacity, count, sizeof(*runs));
                 if (good) {
                     runs[count++] = (struct run){op->name, op->row, op->end_ns - op->start_ns};

@@ -58,7 +58,16 @@ static bool add_trace_notes(struct st_answer *answer, const struct st_model_trac
                             const struct st_report_trace *told)
 {
     bool good = told->own_overhead_ns.known || st_answer_remark(answer, "own_overhead_ns: not recorded");
-    if (good && !trace->has_device_time) {
+    if (good && trace->lacks_records) {
+        bool is_alone = answer->model->trace_count == 1;
+        good = st_answer_note(answer, st_arena_format(answer->arena, "device time%s%s: no device record in the trace%s",
+                                                      is_alone ? "" : " of process ", is_alone ? "" : trace->process,
+                                                      trace->summary.has_end
+                                                          ? ", though work was launched"
+                                                          : ": the process ended by _exit, exec, abort or a signal "
+                                                            "before the first ones were written, or the file is "
+                                                            "cut"));
+    } else if (good && !trace->has_device_time) {
         const struct st_model_capability *kernel = st_model_capability(trace, "kernel");
         bool is_alone = answer->model->trace_count == 1;
         const char *text = st_arena_format(answer->arena, "device time%s%s: not collected%s%s",
@@ -75,7 +84,7 @@ static bool add_trace_notes(struct st_answer *answer, const struct st_model_trac
         good = st_answer_note(answer, "some launching calls were not recorded: their operations are placed by thread "
                                       "and time");
     }
-    if (good && trace->has_device_time && !trace->summary.has_end && trace->op_count == 0) {
+    if (good && trace->has_device_time && trace->is_live && trace->op_count == 0) {
         good = st_answer_note(answer, "no device record has reached the trace yet: returned requests that launched "
                                       "work count as open");
     }
@@ -87,6 +96,32 @@ static bool add_trace_notes(struct st_answer *answer, const struct st_model_trac
                                       "executions of the later ones are missing");
     }
     return good;
+}
+
+/* In a trace that just ends: the launches behind the last device record. */
+static bool note_known_until(struct st_answer *answer)
+{
+    const struct st_report *report = answer->report;
+    long long open = (long long)report->requests_without_device_time;
+    double until = (double)report->device_known_until_ns.value / 1e9;
+    int64_t without_record = 0;
+    for (size_t i = 0; i < answer->model->trace_count; i++) {
+        const struct st_model_trace *trace = &answer->model->traces[i];
+        without_record += trace->summary.has_end ? 0 : trace->faults.launches_without_record;
+    }
+    if (!report->device_known_until_ns.known || (open == 0 && without_record == 0)) {
+        return true;
+    }
+    return st_answer_note(
+        answer,
+        open > 0 ? st_arena_format(answer->arena,
+                                   "device time is known for work launched until %.3f s; %lld returned request%s "
+                                   "launched some later and count%s as open: when it was done is not in the trace%s",
+                                   until, open, open == 1 ? "" : "s", open == 1 ? "s" : "", report->live ? " yet" : "")
+                 : st_arena_format(answer->arena,
+                                   "device time is known for work launched until %.3f s; that of %lld later launch%s "
+                                   "is not in the trace",
+                                   until, (long long)without_record, without_record == 1 ? "" : "es"));
 }
 
 /* Which keys are null and why, and what a reader of the figures must know. */
@@ -101,14 +136,7 @@ static bool add_notes(struct st_answer *answer)
     for (size_t i = 0; good && i < model->trace_count; i++) {
         good = add_trace_notes(answer, &model->traces[i], &report->traces[i]);
     }
-    if (good && report->device_known_until_ns.known) {
-        good = st_answer_note(
-            answer, st_arena_format(answer->arena,
-                                    "device time is known for work launched until %.3f s; %lld returned requests "
-                                    "launched some later and count as open: when it was done is not in the trace",
-                                    (double)report->device_known_until_ns.value / 1e9,
-                                    (long long)report->requests_without_device_time));
-    }
+    good = good && note_known_until(answer);
     if (good && report->rounds.several_shapes) {
         good = st_answer_note(answer, "steady requests have several shapes: the summary covers the most frequent one");
     }
@@ -129,17 +157,29 @@ static bool add_notes(struct st_answer *answer)
     return good;
 }
 
-/* own_cpu_ns and off_cpu_ns are null where a clock reading is missing. */
+static bool lacks_cpu(const struct st_report_request *request)
+{
+    for (size_t r = 0; r < request->stage_count; r++) {
+        if (request->stages[r].host_inclusive_ns.known && !request->stages[r].own_cpu_ns.known) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* own_cpu_ns and off_cpu_ns are null where a clock reading is missing; on the screen where the table shows it. */
 static bool note_missing_cpu(struct st_answer *answer)
 {
+    static const char text[] = "own CPU, off-CPU (own_cpu_ns, off_cpu_ns): not told where the thread's CPU clock was "
+                               "not read, or says that a call lost the CPU or that a copy's wait kept it";
     const struct st_report *report = answer->report;
+    bool is_shown = report->typical < 0 && report->request_count > 0 && lacks_cpu(&report->requests[0]);
+    if (is_shown || (report->typical >= 0 && lacks_cpu(&report->requests[report->typical]))) {
+        return st_answer_note(answer, text);
+    }
     for (size_t i = 0; i < report->request_count; i++) {
-        for (size_t r = 0; r < report->requests[i].stage_count; r++) {
-            const struct st_report_row *row = &report->requests[i].stages[r];
-            if (row->host_inclusive_ns.known && !row->own_cpu_ns.known) {
-                return st_answer_remark(answer, "own_cpu_ns, off_cpu_ns: null where the thread's CPU clock was not "
-                                                "read, or says that a call lost the CPU or that a copy's wait kept it");
-            }
+        if (lacks_cpu(&report->requests[i])) {
+            return st_answer_remark(answer, text);
         }
     }
     return true;

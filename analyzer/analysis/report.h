@@ -77,6 +77,7 @@ struct st_report_trace {
     const char *mode;    /* trace, baseline, diagnose-sync, off; NULL = not recorded */
     bool complete;       /* closed in order, nothing damaged */
     bool live;           /* its process still runs */
+    bool misses_device_time; /* it launched work, and when the device did it is not known at all */
     int64_t end_ns;      /* last instant seen */
     struct st_count_list lost; /* always every cause; integers, never null */
     int64_t lost_events;       /* those of them that the recorder could not keep, added up */
@@ -121,6 +122,7 @@ struct st_report_rounds {
     bool chosen_afterwards; /* given only at analysis */
     bool several_shapes; /* the steady requests are not all of one shape: steady_* then cover the most frequent one */
     int64_t *load_ns;    /* one duration for each load outside requests */
+    const char **load_processes; /* … and whose it is; NULL: the report is of one */
     size_t load_count;
     struct st_report_id *first, *warmup, *steady;
     size_t first_count, warmup_count, steady_count;
@@ -247,6 +249,7 @@ struct st_report_api_error {
     const char *call;
     int64_t code, count;
     const char *stage;
+    const char *process; /* NULL: the report is of one */
 };
 
 #define ST_REPORT_MAX_LIST 10000 /* JSON lists hold the longest so many; the totals count all */
@@ -258,6 +261,7 @@ struct st_report {
     bool cuda_work_seen;            /* false: the first line is "no CUDA work seen" */
     const char *device_time;        /* measured, event, not_collected */
     const char *device_time_source; /* e.g. "CUPTI 13.0"; NULL = none */
+    const char *device_time_why;    /* measured, or not collected, but …; NULL = nothing to say */
     int64_t selected_requests;      /* how many the lists below cover */
     const char *lists_cover;        /* "requests" (the selected ones), or "process": a trace without requests */
     struct st_figure device_known_until_ns; /* a trace that just ends: work launched until then has its records */

@@ -262,11 +262,14 @@ static bool analyse_group(struct workplace *work, const struct st_request_view *
 {
     int64_t devices[ST_MAX_DEVICES], shared_ns = -1;
     look_at_traces(work, view);
-    size_t found = work->has_device_time ? st_view_devices(view, devices, ST_MAX_DEVICES) : 0, count = 0;
-    for (size_t i = 0; i < found; i++) {
-        if (work->answer->options->device < 0 || work->answer->options->device == devices[i]) {
-            sums[count++] = (struct st_device_sums){.device = devices[i]};
-        }
+    int64_t asked = work->answer->options->device;
+    size_t count = work->has_device_time ? st_view_devices(view, devices, ST_MAX_DEVICES) : 0;
+    if (work->has_device_time && asked >= 0) { /* one that did nothing has zeros: that was measured */
+        devices[0] = asked;
+        count = 1;
+    }
+    for (size_t i = 0; i < count; i++) {
+        sums[i] = (struct st_device_sums){.device = devices[i]};
     }
     st_rowset_reset(&work->set);
     if (view->request) { /* the row that the request's own time lands in stands in every table */

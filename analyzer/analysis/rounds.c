@@ -279,6 +279,15 @@ static bool list_phase(struct st_answer *answer, enum st_phase phase, struct st_
     return ids != NULL;
 }
 
+static const char *process_of(const struct st_model *model, uint32_t span)
+{
+    size_t trace = 0;
+    while (trace + 1 < model->trace_count && span >= model->traces[trace].span_end) {
+        trace++;
+    }
+    return model->traces[trace].process;
+}
+
 static bool list_loads(struct st_answer *answer)
 {
     const struct st_model *model = answer->model;
@@ -288,10 +297,16 @@ static bool list_loads(struct st_answer *answer)
         count += model->spans[i].role == ST_ROLE_LOAD;
     }
     rounds->load_ns = st_arena_array(answer->arena, count, sizeof(*rounds->load_ns));
+    if (model->trace_count > 1) {
+        rounds->load_processes = st_arena_array(answer->arena, count, sizeof(*rounds->load_processes));
+    }
     for (size_t i = 0; rounds->load_ns && i < model->span_count; i++) {
         const struct st_span *span = &model->spans[i];
         if (span->role == ST_ROLE_LOAD && !span->is_nested && !span->is_open &&
             st_request_of_group(span->group) == ST_NONE) {
+            if (rounds->load_processes) {
+                rounds->load_processes[rounds->load_count] = process_of(model, (uint32_t)i);
+            }
             rounds->load_ns[rounds->load_count++] = span->end_ns - span->begin_ns;
         }
     }

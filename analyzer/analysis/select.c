@@ -100,7 +100,9 @@ enum st_status st_answer_select(struct st_answer *answer, struct st_err *err)
         if (count == 0 && answer->model->request_count > 0) {
             count = select_complete(answer);
             report->selection = "all";
-            report->selection_note = "no steady request: all complete ones are taken";
+            report->selection_note = count > 0 ? "no steady request: all complete ones are taken"
+                                               : "no complete request: the lists are empty; `stagetap rounds` shows "
+                                                 "all, --request N what is known of one";
         }
     }
     report->selected_requests = (int64_t)count;

@@ -6,6 +6,7 @@
  *   device   [decode's k            ][d2h   ]            awaited: decode 11 (what of k lies inside the
  *                     |←──────────────────→|                      wait), output 8 (its own copy)
  *
+ * With --device: the waits during which that device ran such work, and only this work.
  * Of nested calls the outer one is listed. The wait is where time was spent waiting, not its cause.
  */
 #include <stdlib.h>
@@ -61,8 +62,8 @@ static bool add_awaited(struct collected *found, const struct wait *wait, uint32
 }
 
 /* Work of the group and the process that was launched before the wait and ran inside it. */
-static bool find_awaited(const struct st_request_view *view, const struct st_call *call, uint32_t trace,
-                         const struct wait *wait, struct collected *found)
+static bool find_awaited(const struct st_answer *answer, const struct st_request_view *view,
+                         const struct st_call *call, uint32_t trace, const struct wait *wait, struct collected *found)
 {
     enum { LOOK_BACK = 4096 }; /* bounds the search in a trace with one very long operation */
     const struct st_model *model = view->model;
@@ -83,16 +84,19 @@ static bool find_awaited(const struct st_request_view *view, const struct st_cal
         int64_t from = op->start_ns > call->begin_ns ? op->start_ns : call->begin_ns;
         int64_t to = op->end_ns < call->end_ns ? op->end_ns : call->end_ns;
         bool launched_before = op->call == ST_NONE || model->calls[op->call].begin_ns <= call->end_ns;
-        if (to > from && launched_before && op->trace == trace && !add_awaited(found, wait, op->row, to - from)) {
+        if (to > from && launched_before && op->trace == trace && st_answer_has_op(answer, op) &&
+            !add_awaited(found, wait, op->row, to - from)) {
             return false;
         }
     }
     return true;
 }
 
-static bool collect(const struct st_request_view *view, struct collected *found)
+static bool collect(const struct st_answer *answer, const struct st_request_view *view, struct collected *found)
 {
     const struct st_model *model = view->model;
+    /* without device time nobody can tell the devices apart */
+    bool only_awaited = answer->options->device >= 0 && st_model_has_device_time(model);
     for (size_t i = 0; i < view->call_count; i++) {
         const struct st_call *call = &model->calls[view->calls[i]];
         if (!st_model_call_waits(model, call) || (call->flags & ST_CALL_INNER)) {
@@ -105,9 +109,11 @@ static bool collect(const struct st_request_view *view, struct collected *found)
         struct wait *wait = &found->waits[found->wait_count++];
         *wait = (struct wait){call->call, st_model_row_of_call(model, view->calls[i]), call->end_ns - call->begin_ns};
         uint32_t trace = model->threads[st_model_thread_of_call(model, view->calls[i])].trace;
-        if (!find_awaited(view, call, trace, wait, found)) {
+        size_t before = found->awaited_count;
+        if (!find_awaited(answer, view, call, trace, wait, found)) {
             return false;
         }
+        found->wait_count -= only_awaited && found->awaited_count == before;
     }
     return true;
 }
@@ -178,7 +184,7 @@ bool st_answer_syncs(struct st_answer *answer)
     struct st_request_view view;
     bool good = true;
     for (size_t at = 0; good && st_answer_next_view(answer, &at, &view);) {
-        good = collect(&view, &found);
+        good = collect(answer, &view, &found);
     }
     good = good && report_waits(answer, &found);
     free(found.waits);

@@ -207,7 +207,7 @@ bool st_answer_transfers(struct st_answer *answer)
     for (size_t at = 0; good && st_answer_next_view(answer, &at, &view);) {
         for (size_t k = 0; good && k < view.op_count; k++) {
             const struct st_op *op = &model->ops[view.ops[k]];
-            if (op->kind != ST_OP_COPY) {
+            if (op->kind != ST_OP_COPY || !st_answer_has_op(answer, op)) {
                 continue;
             }
             good = st_vec_reserve((void **)&copies, &capacity, count, sizeof(*copies));

@@ -102,7 +102,10 @@ static int check(const char *value)
     enum st_map_verdict verdict = st_map_load_all(value, &map, say_line);
     int code = codes[verdict];
 
+    char idle[160];
+
     warn_of_doubles(&map);
+    if (verdict == ST_MAP_RIGHT && st_map_idle_rules(&map, idle, sizeof(idle))) st_say_error("%s: %s", value, idle);
     if (verdict == ST_MAP_RIGHT && map.count == 0) {
         st_say_error("%s: has no rules", value);
         code = ST_EXIT_FOUND;
@@ -118,8 +121,8 @@ static int run(int argc, char **argv)
     static const struct argp argp = {
         NULL, parse_option, "check MAP",
         "Check a stage map – rules, a file or presets joined with + – and list its rules. Every mistake is told with "
-        "its "
-        "place; two rules for the same pattern are a warning."
+        "its place; two rules for the same pattern are a warning, rules that this version does not follow (python, "
+        "log) a remark."
         "\vExit status: 0 right, 1 a mistake was found, 2 no such preset, 3 a file that cannot be read."};
     struct map_options options = {0};
 

@@ -19,7 +19,10 @@ static bool is_readable_file(const char *path, char why[ST_WHY_BYTES])
 bool st_value_is_usable(const struct st_setting *setting, const char *value, char why[ST_WHY_BYTES])
 {
     if (!st_setting_check(setting, value)) {
-        snprintf(why, ST_WHY_BYTES, "not allowed; allowed: %s", setting->allowed);
+        char choices[160];
+
+        st_setting_choices(setting, choices, sizeof(choices));
+        snprintf(why, ST_WHY_BYTES, "not allowed; allowed: %s", choices);
         return false;
     }
     if (!st_setting_works(setting, value)) {

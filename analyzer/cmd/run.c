@@ -16,6 +16,7 @@
 #include "analyzer/cmd/cmd.h"
 #include "analyzer/cmd/found.h"
 #include "analyzer/cmd/launch.h"
+#include "analyzer/cmd/map_load.h"
 #include "analyzer/cmd/refuse.h"
 
 #define LIBRARY "libstagetap.so"
@@ -86,15 +87,10 @@ static const char *argument_name(enum st_setting_kind kind)
 /* What --help says about it: what may be given, what it is else, and what only later versions can do. */
 static char *make_doc(const struct st_setting *setting)
 {
-    const char *now = setting->now, *only = "";
-    char *doc;
+    char *doc, choices[160];
 
-    if (now != NULL) only = now[0] != '\0' ? "; this version has only " : "; not in this version";
-    if (asprintf(&doc, "%s: %s (default %s)%s%s", setting->help, setting->allowed, setting->default_text, only,
-                 now != NULL ? now : "") < 0) {
-        return NULL;
-    }
-    return doc;
+    st_setting_choices(setting, choices, sizeof(choices));
+    return asprintf(&doc, "%s: %s; default: %s", setting->help, choices, setting->default_text) < 0 ? NULL : doc;
 }
 
 /* The options of the settings table, and two of our own. NULL = no memory; they live as long as the program. */
@@ -268,6 +264,20 @@ static void say_where(const uint8_t run[16], const struct st_launch *launch, con
     free(found.path);
 }
 
+/* One line where the map has rules that nothing follows in this version. */
+static void say_idle_rules(void)
+{
+    const char *value = getenv(st_settings[ST_SET_MAP].variable);
+    struct st_map map;
+    char why[ST_WHY_BYTES];
+
+    if (value == NULL || value[0] == '\0') return;
+    if (st_map_load(value, &map, why, sizeof(why)) && st_map_idle_rules(&map, why, sizeof(why))) {
+        st_say_error("%s: %s", st_settings[ST_SET_MAP].variable, why);
+    }
+    st_map_load_finish(&map);
+}
+
 static int run_target(char **command)
 {
     struct st_launch launch;
@@ -288,9 +298,9 @@ static int run(int argc, char **argv)
     struct run_options options = {0};
     struct argp argp = {
         make_options(), parse_option, "[--] CMD ARG…",
-        "Run CMD with the profiler in front of it.\vEach option sets the variable STAGETAP_… of the same "
-        "name. Exit status: that of CMD, 128+N when signal N ended it, 126 or 127 when it could not be "
-        "executed or found, 125 when stagetap itself failed."};
+        "Run CMD with the profiler in front of it.\vEach option sets the variable STAGETAP_… of its "
+        "name (-o, --output: STAGETAP_OUT). Exit status: that of CMD, 128+N when signal N ended it, 126 or 127 when it "
+        "could not be executed or found, 125 when stagetap itself failed."};
     char library[PATH_MAX], why[ST_WHY_BYTES];
 
     argp_err_exit_status = ST_EXIT_RUN_FAILED;
@@ -311,6 +321,7 @@ static int run(int argc, char **argv)
     }
     if (!put_in_front("LD_PRELOAD", " :", library)) return ST_EXIT_RUN_FAILED;
     if (wants_audit() && !set_audit(library)) return ST_EXIT_RUN_FAILED;
+    say_idle_rules();
     if (options.print_env) {
         print_environment();
         return ST_EXIT_OK;

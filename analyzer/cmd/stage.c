@@ -3,15 +3,9 @@
 #include "analyzer/cmd/cmd.h"
 #include "analyzer/cmd/view.h"
 
-static const struct st_report_request *typical_request(const struct st_report *report)
-{
-    if (report->typical < 0 || (size_t)report->typical >= report->request_count) return NULL;
-    return &report->requests[report->typical];
-}
-
 static bool show(const struct st_report *report, const struct st_filter *filter, const struct st_style *style)
 {
-    const struct st_report_request *request = typical_request(report);
+    const struct st_report_request *request = st_view_request(report);
     bool is_csv = style->format == ST_GRID_FORMAT_CSV;
     char scope[ST_SCOPE_BYTES], name[ST_REQUEST_BYTES];
 
@@ -31,7 +25,7 @@ static bool show(const struct st_report *report, const struct st_filter *filter,
     st_style_head(style, "%s", "copies");
     if (!st_view_transfers(report, filter, style)) return false;
     st_style_head(style, "%s", "waiting calls");
-    if (!st_view_syncs(report, filter, style)) return false;
+    if (!st_view_syncs(report, filter, style) || !st_view_host_functions(report, filter, style)) return false;
     st_style_head(style, "%s", "gaps at its edges and inside");
     return st_view_gaps(report, filter, style);
 }
@@ -43,13 +37,14 @@ static int run(int argc, char **argv)
     int code;
 
     st_view_parse(&view, argc, argv, "NAME [FILE…]",
-                  "One stage taken apart: its rows, kernels, copies, waiting calls and gaps.");
+                  "One stage taken apart: its rows, kernels, copies, waiting calls, host functions and gaps.");
     if (view.word_count == 0) {
         st_say_error("stage: name a stage; stagetap stage NAME [FILE…]");
         st_view_finish(&view);
         return ST_EXIT_USAGE;
     }
     view.filter.stage = view.words[0];
+    view.filter.one_stage = true;
     code = st_view_open(&view, 1, &report);
     if (code == ST_EXIT_OK) {
         code = st_view_has_stage(&report, view.filter.stage) ? st_view_show(&view, &report, show) : ST_EXIT_USAGE;

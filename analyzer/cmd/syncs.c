@@ -13,7 +13,9 @@ static int run(int argc, char **argv)
 {
     return st_view_run(argc, argv, NULL,
                        "Calls that waited: how long, in which stage, and for the work of which stages. The place of a "
-                       "wait is not a bottleneck by itself.",
+                       "wait is not a bottleneck by itself. A second table has the host functions: what threads of the "
+                       "driver ran for the program in the order of a stream (cuLaunchHostFunc …), how long, and in "
+                       "which stage it was handed over.",
                        show);
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * `stagetap verify`: is the file whole? Reads every frame with its checksum and says where the readable part
- * ends. Exit 0: whole and nothing lost; 1: cut, damaged or with losses; 3: unreadable. Main thread.
+ * ends. Exit 0: whole and nothing lost; 1: cut, damaged or with losses; 3: the header is damaged or not ours. Main
+ * thread.
  */
 #include <argp.h>
 #include <inttypes.h>
@@ -38,12 +39,18 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     }
 }
 
+static bool is_damaged(const struct st_reader_summary *summary)
+{
+    return summary->damaged_chunks > 0 || summary->missing_chunks > 0 || summary->skipped_bytes > 0 ||
+           summary->index_faults > 0;
+}
+
 /* One word for the state of the file. */
 static const char *verdict_of(const struct st_reader_summary *summary)
 {
-    if (summary->damaged_chunks > 0 || summary->missing_chunks > 0 || summary->skipped_bytes > 0) return "damaged";
+    if (is_damaged(summary)) return "damaged";
     if (summary->live) return "growing";
-    if (summary->trailing_bytes > 0) return "cut";
+    if (summary->trailing_bytes > 0 || (summary->has_end && !summary->has_index)) return "cut";
     if (!summary->has_end) return "not closed";
     if (summary->lost_total > 0 || summary->ring_lost > 0) return "whole, with losses";
     return "whole";
@@ -51,9 +58,9 @@ static const char *verdict_of(const struct st_reader_summary *summary)
 
 static bool is_fine(const struct st_reader_summary *summary)
 {
-    return (summary->live || st_reader_is_complete(summary)) && summary->damaged_chunks == 0 &&
-           summary->missing_chunks == 0 && summary->skipped_bytes == 0 && summary->lost_total == 0 &&
-           summary->ring_lost == 0;
+    /* a process that ends in order writes the index last */
+    return (summary->live || (st_reader_is_complete(summary) && summary->has_index)) && !is_damaged(summary) &&
+           summary->lost_total == 0 && summary->ring_lost == 0;
 }
 
 static void print_text(const char *path, const struct st_trace_header *header, const struct st_reader_summary *summary)
@@ -67,6 +74,7 @@ static void print_text(const char *path, const struct st_trace_header *header, c
            summary->chunks, summary->damaged_chunks, summary->missing_chunks, summary->decoded_bytes);
     if (summary->trailing_bytes > 0)
         printf("  behind it: %" PRIu64 " bytes of a cut or unreadable frame\n", summary->trailing_bytes);
+    if (summary->index_faults > 0) printf("  index: %" PRIu64 " disagreements\n", summary->index_faults);
     if (summary->skipped_bytes > 0) printf("  stepped over: %" PRIu64 " bytes\n", summary->skipped_bytes);
     if (summary->ring_count > 0) {
         printf("  rings in memory: %" PRIu64 " with %" PRIu64 " slots that the file does not have yet\n",
@@ -110,6 +118,7 @@ static void print_json(const char *path, const struct st_trace_header *header, c
     st_json_int(&json, "rings", (int64_t)summary->ring_count);
     st_json_int(&json, "ring_slots", (int64_t)summary->ring_slots);
     st_json_int(&json, "ring_lost", (int64_t)summary->ring_lost);
+    st_json_int(&json, "index_faults", (int64_t)summary->index_faults);
     st_json_bool(&json, "has_index", summary->has_index);
     st_json_bool(&json, "has_end", summary->has_end);
     st_json_bool(&json, "live", summary->live);
@@ -130,8 +139,9 @@ static int run(int argc, char **argv)
         {"json", KEY_JSON, NULL, 0, "the verdict as JSON (stagetap.verify/1)"}, {0}};
     static const struct argp argp = {
         argp_options, parse_option, "FILE",
-        "Read every frame of a trace with its checksum; say whether it is whole, cut or damaged and where the "
-        "readable part ends.\vExit status: 0 whole, 1 something was found, 3 unreadable."};
+        "Read every frame of a trace with its checksum and compare the index; say whether the file is whole, cut or "
+        "damaged and where the readable part ends.\vExit status: 0 whole, 1 something was found, 3 the header is "
+        "damaged, or of no trace."};
     struct verify_options options = {0};
     struct st_reader_summary summary;
     struct st_trace_header header;

@@ -36,20 +36,22 @@ static const struct argp_option view_options[] = {
     {"json", KEY_JSON, NULL, 0, "the whole document stagetap.report/1", 1},
     {"request", KEY_REQUEST, "WHICH", 0, "steady (default), first, all, or a number (several processes: PID:N)", 1},
     {"stage", KEY_STAGE, "NAME", 0, "only this row and what is below it", 1},
-    {"device", KEY_DEVICE, "N", 0, "only this device", 1},
+    {"device", KEY_DEVICE, "N", 0,
+     "device columns, identity and lists of this device only; wall share stays over all devices", 1},
     {"rounds", KEY_ROUNDS, "RULE", 0, "warmup=N or stable=P%/K instead of the trace's own rule; marked so", 1},
     {"explain", KEY_EXPLAIN, "FIGURE", 0, "what a word on the screen or a name in the JSON document means", 1},
     {"min", KEY_MIN, "TIME", 0, "shortest gap in the list, e.g. 20us (default); 0 = all", 2},
     {"top", KEY_TOP, "N", 0, "lines of a list (default 20); 0 = all", 2},
     {"unit", KEY_UNIT, "UNIT", 0, "auto, ns, us, ms or s", 2},
     {"utc", KEY_UTC, NULL, 0, "instants as UTC time of day", 2},
-    {"format", KEY_FORMAT, "FORMAT", 0, "csv or md for tables", 2},
+    {"format", KEY_FORMAT, "FORMAT", 0, "csv or md for tables; csv holds the first table only", 2},
     {"color", KEY_COLOR, "WHEN", 0, "auto, always or never; NO_COLOR is respected", 2},
     {"strict", KEY_STRICT, NULL, 0,
      "exit 1 when the list `missing` of the JSON document is not empty: a file was left out, a trace is not complete, "
      "anything under "
      "`lost` is not 0, CUDA functions were not intercepted, device time was not collected, or the collecting of "
-     "something stopped or has holes; stderr says which",
+     "something stopped or has holes; stderr says which. Without device time it is 1 also when --device=none asked for "
+     "that",
      2},
     {0},
 };
@@ -184,6 +186,19 @@ static void print_names(FILE *out, const char *list, const char *between)
     }
 }
 
+static void say_nearest(const char *figure)
+{
+    const char *words[ST_NEAREST];
+    size_t lengths[ST_NEAREST], count = st_explain_nearest(figure, words, lengths), used = 0;
+    char near[512] = "";
+
+    for (size_t i = 0; i < count && used < sizeof(near); i++) {
+        used += (size_t)snprintf(near + used, sizeof(near) - used, "%s%.*s", i > 0 ? ", " : "", (int)lengths[i],
+                                 words[i]);
+    }
+    st_say_error("--explain=%.100s: no such word; nearest to it: %s", figure, near);
+}
+
 /* Print what a figure means; exits. */
 static void explain(const char *figure)
 {
@@ -199,11 +214,7 @@ static void explain(const char *figure)
         printf(": %s\n", found->text);
         exit(ST_EXIT_OK);
     }
-    st_say_error("--explain=%s: no such word; these are explained:", figure);
-    for (size_t i = 0; i < st_explanation_count; i++) {
-        print_names(stderr, st_explanations[i].screen, ", ");
-        fputs(i + 1 < st_explanation_count ? ", " : "\n", stderr);
-    }
+    say_nearest(figure);
     exit(ST_EXIT_USAGE);
 }
 

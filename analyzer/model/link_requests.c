@@ -41,6 +41,11 @@ static void end_requests(struct st_model *model)
     }
 }
 
+static bool has_run(const struct st_call *call)
+{
+    return call->counts_as != ST_COUNTS_NOT && call->result == 0 && !(call->flags & ST_CALL_CAPTURED);
+}
+
 /*
  * Device records reach the file some time after the work. In a trace that just ends (killed, still running) the
  * last launches have none yet:
@@ -65,8 +70,7 @@ static bool find_uncovered(struct st_model *model)
     }
     for (size_t i = 0; i < model->call_count; i++) {
         const struct st_call *call = &model->calls[i];
-        bool ran = call->counts_as != ST_COUNTS_NOT && call->result == 0 && !(call->flags & ST_CALL_CAPTURED);
-        if (!ran || has_record[i]) {
+        if (!has_run(call) || has_record[i]) {
             continue;
         }
         uint32_t request = st_request_of_group(call->group);
@@ -115,6 +119,24 @@ bool st_link_lists(struct st_model *model)
     return true;
 }
 
+/* A process that ended without its last records may have written none at all: then nothing is known of its device time,
+ * and its requests end where the host says. */
+static void look_for_records(struct st_model *model)
+{
+    struct st_model_trace *trace = model->traces;
+    int64_t launches = 0;
+    bool any_work = false;
+    for (size_t i = 0; i < model->call_count; i++) {
+        any_work = any_work || has_run(&model->calls[i]);
+        launches += has_run(&model->calls[i]) && model->calls[i].counts_as == ST_COUNTS_LAUNCH;
+    }
+    if (trace->has_device_time && model->op_count == 0 && any_work && !trace->is_live) {
+        trace->has_device_time = false;
+        trace->lacks_records = true;
+        trace->faults.launches_without_record = launches;
+    }
+}
+
 bool st_link_requests(struct st_builder *builder)
 {
     struct st_model *model = builder->model;
@@ -129,6 +151,7 @@ bool st_link_requests(struct st_builder *builder)
     trace->call_end = (uint32_t)model->call_count;
     trace->span_end = (uint32_t)model->span_count;
     trace->op_count = model->op_count;
+    look_for_records(model);
     if (trace->has_device_time && !find_uncovered(model)) {
         return false;
     }

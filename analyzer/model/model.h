@@ -235,7 +235,8 @@ struct st_model_trace {
     bool is_live;
     int64_t clock_residual_ns;
     bool clock_residual_known;
-    bool has_device_time; /* it holds device records, or says that it would */
+    bool has_device_time; /* it holds device records, or says that it would, and nothing shows that it does not */
+    bool lacks_records;   /* it says that it would, work was launched, and it ends without a single one */
     int64_t device_known_until_ns; /* entry of the last call whose operation has a record; INT64_MIN: there is none */
     uint32_t call_first, call_end; /* its part of calls[] … */
     uint32_t span_first, span_end; /* … and of spans[] */

@@ -3,6 +3,7 @@
 #include "find.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,21 +13,56 @@
 
 #include "find_private.h"
 #include "preload/trace/chunk.h"
+#include "reader.h"
 #include "rings.h"
 
-bool st_find_header(const char *path, struct st_trace_header *ret_header, struct timespec *ret_changed)
+bool st_find_header(const char *path, struct st_trace_header *ret_header, struct timespec *ret_changed,
+                    const char **ret_why)
 {
     uint8_t bytes[512];
     struct stat info;
     size_t header_bytes;
+    const char *why = NULL;
+    ssize_t got = -1;
+    *ret_changed = (struct timespec){0};
     int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (file < 0) {
+    if (file >= 0 ? fstat(file, &info) == 0 : stat(path, &info) == 0) {
+        *ret_changed = info.st_mtim;
+        if (S_ISREG(info.st_mode)) {
+            got = file >= 0 ? read(file, bytes, sizeof(bytes)) : -1;
+            why = got < 0 ? strerror(errno) : NULL;
+        }
+    }
+    if (file >= 0) {
+        close(file);
+    }
+    if (got >= 0) {
+        enum st_header_status status = st_header_decode(bytes, (size_t)got, ret_header, &header_bytes);
+        why = status == ST_HEADER_OK ? NULL : st_reader_header_words(status, (size_t)got);
+    }
+    if (ret_why) {
+        *ret_why = why;
+    }
+    return got >= 0 && !why;
+}
+
+bool st_find_is_named_like_a_trace(const char *name)
+{
+    const char *at = strstr(name, ".stap");
+    for (const char *next; at && (next = strstr(at + 1, ".stap")); at = next) {
+    }
+    if (!at) {
         return false;
     }
-    ssize_t got = fstat(file, &info) == 0 && S_ISREG(info.st_mode) ? read(file, bytes, sizeof(bytes)) : -1;
-    close(file);
-    *ret_changed = info.st_mtim;
-    return got > 0 && st_header_decode(bytes, (size_t)got, ret_header, &header_bytes) == ST_HEADER_OK;
+    for (at += strlen(".stap"); *at == '.';) {
+        size_t digits = strspn(at + 1, "0123456789");
+        size_t length = digits ? digits : strncmp(at + 1, "old", 3) == 0 ? 3 : 0;
+        at += 1 + length;
+        if (length == 0) {
+            return false;
+        }
+    }
+    return *at == 0;
 }
 
 bool st_find_is_later(struct timespec a, struct timespec b)
@@ -54,7 +90,7 @@ static bool newest_in(const char *folder, long pid, char *ret_path, size_t size)
         struct timespec changed;
         int length = st_find_path(folder, entry->d_name, path);
         if (length < 0 || (size_t)length >= size ||
-            !st_find_header(path, &header, &changed) || (pid != 0 && header.pid != (uint32_t)pid)) {
+            !st_find_header(path, &header, &changed, NULL) || (pid != 0 && header.pid != (uint32_t)pid)) {
             continue;
         }
         if (!found || st_find_is_later(changed, best)) {

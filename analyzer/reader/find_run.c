@@ -9,12 +9,17 @@
 #include <sys/stat.h>
 
 #include "find_private.h"
+#include "reader.h"
 
 struct candidate {
     char *path;
-    bool is_trace; /* its header could be read */
+    bool is_trace;   /* its header could be read */
+    const char *why; /* why not; NULL = no regular file */
     struct st_trace_header header;
     struct timespec changed;
+    bool is_looked_at; /* the next two are known */
+    bool is_whole;
+    uint64_t readable_bytes;
     bool exists;
     dev_t device;
     ino_t inode;
@@ -24,6 +29,20 @@ struct candidates {
     size_t count, capacity;
     bool failed; /* out of memory */
 };
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash && slash[1] ? slash + 1 : path;
+}
+
+static void free_candidates(struct candidates *files)
+{
+    for (size_t i = 0; i < files->count; i++) {
+        free(files->items[i].path);
+    }
+    free(files->items);
+}
 
 static bool is_same_run(const struct candidate *a, const struct candidate *b)
 {
@@ -55,7 +74,7 @@ static void add(struct candidates *files, const char *path)
         return;
     }
     files->count++;
-    file->is_trace = st_find_header(path, &file->header, &file->changed);
+    file->is_trace = st_find_header(path, &file->header, &file->changed, &file->why);
     if (stat(path, &info) == 0) {
         file->exists = true;
         file->device = info.st_dev;
@@ -81,7 +100,7 @@ static int by_path(const void *left, const void *right)
     return strcmp(((const struct candidate *)left)->path, ((const struct candidate *)right)->path);
 }
 
-/* Later first, so that of two copies the one written to last is taken. */
+/* Later first: the first is of the newest run. */
 static int by_change(const void *left, const void *right)
 {
     const struct candidate *a = left, *b = right;
@@ -91,27 +110,63 @@ static int by_change(const void *left, const void *right)
     return by_path(left, right);
 }
 
+/* A line for a file of the folder that is named like a trace and cannot be read: whose it is, nobody knows. */
+static char *unreadable_line(const struct candidate *file, const struct candidate *newest)
+{
+    char *line = NULL;
+    bool is_newer = newest && st_find_is_later(file->changed, newest->changed);
+    if (asprintf(&line, "%s: %s%s", file->path, file->why,
+                 is_newer ? "; it is newer than what is shown, which may not be the newest run" : "") < 0) {
+        return NULL;
+    }
+    return line;
+}
+
+/* Take those that cannot be read out of [first, end) into `unreadable`. */
+static void split_unreadable(struct candidates *files, size_t first, struct candidates *unreadable)
+{
+    size_t kept = first;
+    for (size_t i = first; i < files->count; i++) {
+        struct candidate *file = &files->items[i];
+        if (file->is_trace) {
+            files->items[kept++] = *file;
+            continue;
+        }
+        if (file->why && st_find_is_named_like_a_trace(base_name(file->path))) {
+            add(unreadable, file->path);
+        }
+        free(file->path);
+    }
+    files->count = kept;
+    files->failed = files->failed || unreadable->failed;
+}
+
 /* All of a folder's newest run: that of the trace which was written to last. */
 static void add_folder(struct candidates *files, const char *folder, struct st_run_lines *left_out)
 {
     size_t first = files->count, kept = first;
+    struct candidates unreadable = {0};
     DIR *open_folder = opendir(folder);
     const struct dirent *entry;
     while (open_folder && (entry = readdir(open_folder))) {
         char path[PATH_MAX];
-        if (st_find_path(folder, entry->d_name, path) < 0) {
-            continue;
-        }
-        add(files, path);
-        if (files->count > first && !files->items[files->count - 1].is_trace) {
-            free(files->items[--files->count].path);
+        if (st_find_path(folder, entry->d_name, path) >= 0) {
+            add(files, path);
         }
     }
     if (open_folder) {
         closedir(open_folder);
     }
+    split_unreadable(files, first, &unreadable);
     if (files->count - first > 1) {
         qsort(files->items + first, files->count - first, sizeof(*files->items), by_change);
+    }
+    if (unreadable.count > 1) {
+        qsort(unreadable.items, unreadable.count, sizeof(*unreadable.items), by_path);
+    }
+    for (size_t i = 0; i < unreadable.count; i++) {
+        const struct candidate *newest = files->count > first ? &files->items[first] : NULL;
+        files->failed = files->failed || !keep(left_out, unreadable_line(&unreadable.items[i], newest));
     }
     for (size_t i = first; i < files->count; i++) {
         const struct candidate *newest = &files->items[first];
@@ -131,6 +186,7 @@ static void add_folder(struct candidates *files, const char *folder, struct st_r
         free(file->path);
     }
     files->count = kept;
+    free_candidates(&unreadable);
 }
 
 /* What one word means; `alone`: there is no other. */
@@ -147,6 +203,11 @@ static enum st_status add_word(struct candidates *files, const char *word, bool 
         if (files->count > before || files->failed) {
             return ST_OK;
         }
+        if (alone && ret->left_out.count > 0) {
+            return st_fail(err, ST_NOT_FOUND, NULL, -1, "record again", "no trace that can be read in %.60s: %.170s%s",
+                           word ? word : "the current folder", ret->left_out.items[0],
+                           ret->left_out.count > 1 ? " …" : "");
+        }
     }
     enum st_status status = st_reader_find(word, path, sizeof(path), &is_guess, err);
     if (status == ST_NOT_FOUND && !alone && word) {
@@ -161,12 +222,6 @@ static enum st_status add_word(struct candidates *files, const char *word, bool 
 }
 
 /* ---- is it one run? ---- */
-
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash && slash[1] ? slash + 1 : path;
-}
 
 /* "a.stap is of run 1f00aa42, b.stap of run 77c01b9d" */
 static enum st_status refuse(const struct candidates *files, const struct candidate *first, struct st_err *err)
@@ -214,34 +269,73 @@ static bool is_same_file(const struct candidate *a, const struct candidate *b)
     return strcmp(a->path, b->path) == 0 || (a->exists && b->exists && a->device == b->device && a->inode == b->inode);
 }
 
-/* An earlier file of the same process run, or NULL. */
-static const struct candidate *find_twin(const struct candidates *files, size_t at)
+static bool is_same_process(const struct candidate *a, const struct candidate *b)
 {
-    const struct candidate *file = &files->items[at];
-    for (size_t i = 0; i < at; i++) {
-        const struct candidate *other = &files->items[i];
-        bool is_copy = file->is_trace && other->is_trace &&
-                       memcmp(file->header.session, other->header.session, sizeof(file->header.session)) == 0;
-        if (is_copy || is_same_file(file, other)) {
-            return other;
-        }
-    }
-    return NULL;
+    return a->is_trace && b->is_trace &&
+           memcmp(a->header.session, b->header.session, sizeof(a->header.session)) == 0;
 }
 
-/* Take the paths over; of files that hold the same process the first, which is said unless it is the very same file. */
-static bool take(const struct candidates *files, struct st_run_files *ret)
+/* Is the very same file among those before it? */
+static bool is_named_before(const struct candidates *files, size_t at)
+{
+    for (size_t i = 0; i < at; i++) {
+        if (is_same_file(&files->items[i], &files->items[at])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void look_at(struct candidate *file)
+{
+    struct st_reader_summary summary;
+    if (!file->is_looked_at && st_reader_verify(file->path, NULL, &summary, NULL) == ST_OK) {
+        file->is_whole = st_reader_is_complete(&summary);
+        file->readable_bytes = summary.decoded_bytes;
+    }
+    file->is_looked_at = true;
+}
+
+/* Of the files that hold the process of files[at] the whole one, else the one that holds more, else the first. */
+static const struct candidate *best_of(struct candidates *files, size_t at)
+{
+    struct candidate *best = NULL;
+    for (size_t i = 0; i < files->count; i++) {
+        struct candidate *file = &files->items[i];
+        if (i != at && (!is_same_process(file, &files->items[at]) || is_named_before(files, i))) {
+            continue;
+        }
+        if (best) {
+            look_at(best);
+            look_at(file);
+        }
+        bool is_better = !best || (file->is_whole != best->is_whole ? file->is_whole
+                                                                    : file->readable_bytes > best->readable_bytes);
+        best = is_better ? file : best;
+    }
+    return best;
+}
+
+/* Take the paths over, each process once; what holds it a second time is said unless it is the very same file. */
+static bool take(struct candidates *files, struct st_run_files *ret)
 {
     bool good = true;
     for (size_t i = 0; good && i < files->count; i++) {
-        const struct candidate *file = &files->items[i], *twin = find_twin(files, i);
+        const struct candidate *file = &files->items[i];
         char *line = NULL;
-        if (!twin) {
-            good = keep(&ret->paths, strdup(file->path));
-        } else if (!is_same_file(file, twin)) {
-            good = asprintf(&line, "%s: the same process as %s: counted once", file->path, twin->path) >= 0 &&
-                   keep(&ret->copies, line);
+        if (is_named_before(files, i)) {
+            continue;
         }
+        const struct candidate *best = best_of(files, i);
+        if (best == file) {
+            good = keep(&ret->paths, strdup(file->path));
+            continue;
+        }
+        const char *less = file->is_whole == best->is_whole && file->readable_bytes == best->readable_bytes
+                               ? ""
+                               : file->is_whole != best->is_whole ? ", which is whole" : ", which holds more";
+        good = asprintf(&line, "%s: the same process as %s%s: counted once", file->path, best->path, less) >= 0 &&
+               keep(&ret->copies, line);
     }
     return good;
 }
@@ -260,10 +354,7 @@ enum st_status st_reader_find_run(const char *const *words, size_t count, struct
     if (status == ST_OK && (files.failed || !take(&files, ret))) {
         status = st_fail(err, ST_NO_MEMORY, NULL, -1, NULL, "out of memory");
     }
-    for (size_t i = 0; i < files.count; i++) {
-        free(files.items[i].path);
-    }
-    free(files.items);
+    free_candidates(&files);
     if (status != ST_OK) {
         st_run_files_finish(ret);
     }

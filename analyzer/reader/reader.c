@@ -32,6 +32,8 @@ struct st_reader {
     struct st_trace_header header;
     struct st_reader_summary summary;
     struct st_rings rings;
+    struct st_index_entry *seen; /* what an index would say of each chunk that was read, but rows */
+    size_t seen_count, seen_capacity;
     struct ring_end *ring_ends;
     size_t ring_end_count, ring_end_capacity;
     struct st_buffer window; /* bytes [window_offset, window_offset + window.length) of the file */
@@ -96,6 +98,20 @@ static const uint8_t *window_at(const struct st_reader *reader, uint64_t offset,
     return reader->window.bytes + (offset - reader->window_offset);
 }
 
+const char *st_reader_header_words(enum st_header_status status, size_t length)
+{
+    switch (status) {
+    case ST_HEADER_CUT:
+        return length == 0 ? "empty file" : "the file ends inside its header";
+    case ST_HEADER_DAMAGED:
+        return "the header is damaged (its check is wrong)";
+    case ST_HEADER_TOO_NEW:
+        return "written in a later format than this program reads";
+    default:
+        return "not a stagetap trace";
+    }
+}
+
 /* The largest payload any header frame can be is far below the window: one fill is enough. */
 static enum st_status read_header(struct st_reader *reader, struct st_err *err)
 {
@@ -111,10 +127,10 @@ static enum st_status read_header(struct st_reader *reader, struct st_err *err)
                        reader->header.version_minor, ST_TRACE_VERSION_MAJOR);
     }
     if (got != ST_HEADER_OK) {
-        return st_fail(err, ST_NOT_A_TRACE, reader->path, 0, "name a .stap file that stagetap wrote",
-                       length == 0                  ? "empty file"
-                       : got == ST_HEADER_CUT       ? "the file ends inside its header"
-                                                    : "not a stagetap trace");
+        return st_fail(err, ST_NOT_A_TRACE, reader->path, 0,
+                       got == ST_HEADER_DAMAGED ? "nothing in this file can be trusted; record again"
+                                                : "name a .stap file that stagetap wrote",
+                       "%s", st_reader_header_words(got, length));
     }
     reader->summary.end_offset = header_bytes;
     return ST_OK;
@@ -169,6 +185,7 @@ void st_reader_close(struct st_reader *reader)
     st_buffer_finish(&reader->window);
     st_buffer_finish(&reader->payload);
     st_table_decoder_finish(&reader->decoder);
+    free(reader->seen);
     free(reader->ring_ends);
     free(reader->path);
     free(reader);
@@ -250,17 +267,85 @@ static enum st_status each_table(struct st_reader *reader, const struct st_frame
     }
 }
 
+static bool note_chunk(struct st_reader *reader, const struct st_frame *frame, uint64_t offset)
+{
+    if (reader->seen_count == reader->seen_capacity) {
+        size_t capacity = reader->seen_capacity ? reader->seen_capacity * 2 : 64;
+        struct st_index_entry *seen = realloc(reader->seen, capacity * sizeof(*seen));
+        if (!seen) {
+            return false;
+        }
+        reader->seen = seen;
+        reader->seen_capacity = capacity;
+    }
+    const uint8_t *bytes = frame->compressed + frame->head.compressed_bytes - frame->bytes;
+    reader->seen[reader->seen_count++] = (struct st_index_entry){.offset = offset,
+                                                                 .first_ticks = frame->head.first_ticks,
+                                                                 .last_ticks = frame->head.last_ticks,
+                                                                 .kind = frame->head.kind,
+                                                                 .check = st_chunk_check(bytes, frame->bytes)};
+    return true;
+}
+
+/* The index was written last and knows the bytes of each chunk: what is not so any more was damaged since. */
+static void compare_index(struct st_reader *reader, const struct st_index *index, uint64_t offset)
+{
+    size_t at = 0;
+    for (uint32_t i = 0; index->entry_bytes > 0 && i < index->entries; i++) {
+        struct st_index_entry want = st_index_entry_at(index, i);
+        while (at < reader->seen_count && reader->seen[at].offset < want.offset) {
+            at++;
+        }
+        const struct st_index_entry *got = at < reader->seen_count ? &reader->seen[at] : NULL;
+        if (!got || got->offset != want.offset) {
+            reader->summary.index_faults++;
+            note_problem(reader, (int64_t)want.offset, "the index has a chunk here that cannot be read");
+        } else if (got->kind != want.kind || got->first_ticks != want.first_ticks ||
+                   got->last_ticks != want.last_ticks || (index->has_checks && got->check != want.check)) {
+            reader->summary.index_faults++;
+            note_problem(reader, (int64_t)want.offset, "the chunk is not what was written (check in the index)");
+        }
+    }
+    if (index->entry_bytes > 0 && index->entries != reader->seen_count) {
+        reader->summary.index_faults++;
+        note_problem(reader, (int64_t)offset, "the index has %u chunks, the file %zu", index->entries,
+                     reader->seen_count);
+    }
+}
+
+/* False: cannot read. */
+static bool take_index(struct st_reader *reader, uint64_t offset, uint64_t bytes)
+{
+    struct st_index index;
+    size_t length = 0;
+    const uint64_t most = (reader->seen_count + 64) * 2 * sizeof(struct st_index_entry); /* later ones may be wider */
+    if (bytes <= most && !window_fill(reader, offset, (size_t)bytes)) {
+        return false;
+    }
+    const uint8_t *at = window_at(reader, offset, &length);
+    reader->summary.has_index = true;
+    if (bytes > most || length < bytes || !st_index_look(at, (size_t)bytes, &index)) {
+        reader->summary.index_faults++;
+        note_problem(reader, (int64_t)offset, "the index is damaged");
+        return true;
+    }
+    compare_index(reader, &index, offset);
+    return true;
+}
+
 static enum st_status take_chunk(struct st_reader *reader, const struct st_frame *frame, uint64_t offset,
                                  st_reader_table_fn each, void *context)
 {
     struct st_reader_summary *summary = &reader->summary;
     summary->chunks++;
     if (frame->head.sequence != reader->next_sequence) {
-        if (frame->head.sequence > reader->next_sequence) {
-            summary->missing_chunks += frame->head.sequence - reader->next_sequence;
-        }
         note_problem(reader, (int64_t)offset, "chunk %u where %u was expected", frame->head.sequence,
                      reader->next_sequence);
+        if (frame->head.sequence < reader->next_sequence) { /* read already, or of another trace */
+            summary->damaged_chunks++;
+            return ST_OK;
+        }
+        summary->missing_chunks += frame->head.sequence - reader->next_sequence;
     }
     reader->next_sequence = frame->head.sequence + 1;
     if (frame->head.lost_total > summary->lost_total) {
@@ -272,6 +357,9 @@ static enum st_status take_chunk(struct st_reader *reader, const struct st_frame
         return ST_OK;
     }
     summary->decoded_bytes += reader->payload.length;
+    if (!note_chunk(reader, frame, offset)) {
+        return ST_NO_MEMORY;
+    }
     if (frame->head.kind == ST_CHUNK_EVENTS && has_snapshot(reader, frame->head.ring) &&
         !note_ring_end(reader, frame->head.ring, frame->head.end_slot)) {
         return ST_NO_MEMORY;
@@ -351,6 +439,15 @@ static bool look_at(struct st_reader *reader, uint64_t offset, struct st_frame *
     return true;
 }
 
+static bool is_header(const struct st_reader *reader, uint64_t offset)
+{
+    size_t length;
+    uint32_t magic = 0;
+    const uint8_t *bytes = window_at(reader, offset, &length);
+    memcpy(&magic, bytes, length < sizeof(magic) ? length : sizeof(magic));
+    return magic == ST_MAGIC_HEADER;
+}
+
 static enum st_status walk_frames(struct st_reader *reader, st_reader_table_fn each, void *context, struct st_err *err)
 {
     struct st_reader_summary *summary = &reader->summary;
@@ -381,10 +478,17 @@ static enum st_status walk_frames(struct st_reader *reader, st_reader_table_fn e
             offset = next;
             continue;
         }
+        if (frame.kind == ST_FRAME_UNKNOWN && is_header(reader, offset)) {
+            note_problem(reader, (int64_t)offset, "another trace begins here: it is not read");
+            summary->skipped_bytes += summary->file_bytes - offset;
+            return ST_OK;
+        }
         if (frame.kind == ST_FRAME_CHUNK) {
             status = take_chunk(reader, &frame, offset, each, context);
         }
-        summary->has_index = summary->has_index || frame.kind == ST_FRAME_INDEX;
+        if (frame.kind == ST_FRAME_INDEX && !take_index(reader, offset, bytes)) {
+            return st_fail(err, ST_IO, reader->path, (int64_t)offset, NULL, "cannot read: %s", strerror(errno));
+        }
         if (status != ST_OK) {
             return st_fail(err, status, reader->path, (int64_t)offset, NULL,
                            status == ST_NO_MEMORY ? "out of memory" : "stopped");
@@ -453,5 +557,5 @@ enum st_status st_reader_verify(const char *path, struct st_trace_header *ret_he
 bool st_reader_is_complete(const struct st_reader_summary *summary)
 {
     return summary->has_end && summary->trailing_bytes == 0 && summary->damaged_chunks == 0 &&
-           summary->missing_chunks == 0 && summary->skipped_bytes == 0;
+           summary->missing_chunks == 0 && summary->skipped_bytes == 0 && summary->index_faults == 0;
 }

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "analyzer/reader/status.h"
+#include "preload/trace/chunk.h"
 #include "preload/trace/format.h"
 #include "preload/trace/table.h"
 
@@ -36,6 +37,7 @@ struct st_reader_summary {
     uint64_t ring_count;     /* rings of this session that were found */
     uint64_t ring_slots;     /* slots taken from them, not in the file */
     uint64_t ring_lost;      /* their own counts of events that did not fit */
+    uint64_t index_faults;   /* the index itself is damaged, or a chunk is not what it says */
     bool has_index;
     bool has_end; /* END row: the process ended in order */
     bool live;    /* the writing process still runs */
@@ -46,7 +48,7 @@ struct st_reader_summary {
 struct st_reader;
 
 /* Open `path`, read its header and take a snapshot of its rings. On failure *ret_reader is untouched:
- * ST_IO, ST_NOT_A_TRACE, ST_TOO_NEW, ST_NO_MEMORY. */
+ * ST_IO, ST_NOT_A_TRACE (also: damaged), ST_TOO_NEW, ST_NO_MEMORY. */
 enum st_status st_reader_open(const char *path, struct st_reader **ret_reader, struct st_err *err);
 void st_reader_close(struct st_reader *reader); /* NULL is fine */
 
@@ -66,6 +68,9 @@ enum st_status st_reader_run(struct st_reader *reader, st_reader_table_fn each, 
 /* Open, run without a consumer, close: what `stagetap verify` prints. ret_header may be NULL. */
 enum st_status st_reader_verify(const char *path, struct st_trace_header *ret_header,
                                 struct st_reader_summary *ret_summary, struct st_err *err);
+
+/* Why a header of this status cannot be read; `length`: bytes of the file that were seen. */
+const char *st_reader_header_words(enum st_header_status status, size_t length);
 
 /* Is this a trace closed in order with nothing missing and nothing damaged? */
 bool st_reader_is_complete(const struct st_reader_summary *summary);

@@ -17,6 +17,12 @@ struct st_explanation {
 extern const struct st_explanation st_explanations[];
 extern const size_t st_explanation_count;
 
+#define ST_NEAREST 6
+
+/* For a word that st_explain() does not know: the words most like it, best first, each valid for good. Returns how many
+ * (at most ST_NEAREST). */
+size_t st_explain_nearest(const char *word, const char *ret_words[ST_NEAREST], size_t ret_lengths[ST_NEAREST]);
+
 /* By either name, with or without its unit, in any case; NULL = no such figure. */
 const struct st_explanation *st_explain(const char *figure);
 

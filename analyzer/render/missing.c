@@ -62,14 +62,16 @@ static void tell_trace(struct teller *teller, const struct st_report_trace *trac
 size_t st_report_missing(const struct st_report *report, st_missing_fn each, void *context)
 {
     struct teller teller = {each, context, 0, NULL};
+    bool no_device_time = strcmp(report->device_time, "not_collected") == 0;
 
     for (size_t i = 0; i < report->left_out.count; i++) tell(&teller, "left out: %.400s", report->left_out.items[i]);
     for (size_t i = 0; i < report->trace_count; i++) {
         if (report->trace_count > 1) teller.process = report->traces[i].process;
         tell_trace(&teller, &report->traces[i]);
+        if (!no_device_time && report->traces[i].misses_device_time) tell(&teller, "device time not collected");
     }
     teller.process = NULL;
-    if (strcmp(report->device_time, "not_collected") == 0) tell(&teller, "device time not collected");
+    if (no_device_time) tell(&teller, "device time not collected");
     for (size_t i = 0; i < report->capability_count; i++) {
         const struct st_report_capability *one = &report->capabilities[i];
 

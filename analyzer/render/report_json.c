@@ -220,6 +220,7 @@ static void write_errors(struct st_json *json, const struct st_report *report)
         st_json_int(json, "code", error->code);
         st_json_int(json, "count", error->count);
         st_json_string(json, "stage", error->stage);
+        st_json_string(json, "process", error->process);
         st_json_end(json);
     }
     st_json_end(json);

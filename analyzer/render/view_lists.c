@@ -56,20 +56,50 @@ static bool print_list(struct st_grid *grid, const struct st_style *style)
     return ok;
 }
 
-/* "gaps over 2 steady requests: 20 of 312 shown" beside a list that was cut, ": 312" else. */
-static void say_shown(const struct st_report *report, const struct st_style *style, const char *what, int64_t shown,
-                      int64_t all, const char *total)
+/* What of a list is on the screen. */
+struct shown {
+    int64_t rows, all; /* of how many */
+    bool has_stage;    /* the list knows stages … */
+    bool has_min;      /* … and shortest entries */
+    int64_t shorter;   /* entries that --min left out */
+};
+
+/* The options that would show more: "(--top, --min)". */
+static void add_reasons(const struct st_filter *filter, const struct shown *shown, char *ret, size_t size)
 {
-    char scope[ST_SCOPE_BYTES];
+    bool top = filter->top > 0 && shown->rows >= filter->top, min = shown->has_min && shown->shorter > 0;
+    bool stage = shown->has_stage && filter->stage != NULL && !filter->one_stage;
+
+    snprintf(ret, size, " shown%s%s%s%s%s%s", top || min || stage ? " (" : "", top ? "--top" : "",
+             min ? (top ? ", --min" : "--min") : "", stage ? (top || min ? ", --stage" : "--stage") : "",
+             top || min || stage ? ")" : "", "");
+}
+
+/* "gaps over 2 steady requests: 20 of 312 shown (--top)" beside a list that was cut, ": 312" else. */
+static void say_shown(const struct st_report *report, const struct st_filter *filter, const struct st_style *style,
+                      const char *what, const struct shown *shown, const char *total)
+{
+    char scope[ST_SCOPE_BYTES], reasons[96], at[256] = "";
 
     if (style->format == ST_GRID_FORMAT_CSV) return;
     st_view_scope(report, scope);
-    if (shown < all) {
-        st_style_line(style, "%s %s: %" PRId64 " of %" PRId64 " shown (--top, --min, --stage)%s", what, scope, shown,
-                      all, total);
+    if (filter->one_stage && shown->has_stage) snprintf(at, sizeof(at), " of %.200s", filter->stage);
+    add_reasons(filter, shown, reasons, sizeof(reasons));
+    if (filter->is_part && shown->rows < shown->all) {
+        st_style_line(style, "%s %s: %" PRId64 " of %" PRId64 " shown (`stagetap %s --min 0 --top 0` lists all)%s",
+                      what, scope, shown->rows, shown->all, what, total);
+    } else if (shown->rows < shown->all) {
+        st_style_line(style, "%s%s %s: %" PRId64 " of %" PRId64 "%s%s", what, at, scope, shown->rows, shown->all,
+                      reasons, total);
     } else {
-        st_style_line(style, "%s %s: %" PRId64 "%s", what, scope, all, total);
+        st_style_line(style, "%s%s %s: %" PRId64 "%s", what, at, scope, shown->all, total);
     }
+}
+
+/* The entry counts for the list: with `one_stage` only those of the stage do. */
+static bool counts(const struct st_filter *filter, bool is_within)
+{
+    return is_within || !filter->one_stage;
 }
 
 static bool say_not_collected(const struct st_style *style, const char *what)
@@ -142,8 +172,9 @@ bool st_view_gaps(const struct st_report *report, const struct st_filter *filter
 {
     bool name_device = report->device_count != 1 || style->format == ST_GRID_FORMAT_CSV;
     struct st_grid grid;
-    int64_t shown;
-    char total[96], time[ST_NUMBER_BYTES];
+    struct shown shown = {.has_stage = true, .has_min = true};
+    char total[192] = "", time[ST_NUMBER_BYTES], all_time[ST_NUMBER_BYTES];
+    int64_t within_ns = 0;
 
     if (!report->gaps_known) return say_not_collected(style, "gaps");
     st_grid_init(&grid);
@@ -155,10 +186,13 @@ bool st_view_gaps(const struct st_report *report, const struct st_filter *filter
     st_grid_add_cuttable(&grid, 1, "after");
     st_grid_add_column(&grid, ST_GRID_TEXT, 2, "cause");
     st_grid_add_column(&grid, ST_GRID_TEXT, 3, "queue drained by");
-    for (size_t i = 0; i < report->gap_count && has_room(filter, &grid); i++) {
+    for (size_t i = 0; i < report->gap_count; i++) {
         const struct st_report_gap *gap = &report->gaps[i];
 
         if (!st_row_is_within(gap->before, filter->stage) && !st_row_is_within(gap->after, filter->stage)) continue;
+        shown.all++;
+        within_ns += gap->duration_ns;
+        if (!has_room(filter, &grid)) continue;
         add_request(&grid, gap->request);
         if (name_device) st_grid_add_value(&grid, true, gap->device);
         add_instant(&grid, report, filter, gap->start_ns);
@@ -168,17 +202,26 @@ bool st_view_gaps(const struct st_report *report, const struct st_filter *filter
         add_words(&grid, gap->cause, style);
         add_drained_by(&grid, gap);
     }
-    shown = (int64_t)grid.row_count;
-    snprintf(total, sizeof(total), "; all together %s", st_time_format(style->unit, report->gaps_total_ns, time));
+    shown.rows = (int64_t)grid.row_count;
+    shown.shorter = report->gaps_total_count - (int64_t)report->gap_count;
+    st_time_format(style->unit, report->gaps_total_ns, all_time);
+    if (filter->one_stage) { /* where a gap that is not listed lies is not known here */
+        snprintf(total, sizeof(total), "%s, together %s; of all stages %" PRId64 ", %s",
+                 shown.shorter > 0 ? " (without those below --min)" : "", st_time_format(style->unit, within_ns, time),
+                 report->gaps_total_count, all_time);
+    } else {
+        shown.all = report->gaps_total_count;
+        snprintf(total, sizeof(total), "; all together %s", all_time);
+    }
     if (!print_list(&grid, style)) return false;
-    say_shown(report, style, "gaps", shown, report->gaps_total_count, total);
+    say_shown(report, filter, style, "gaps", &shown, total);
     return true;
 }
 
 bool st_view_kernels(const struct st_report *report, const struct st_filter *filter, const struct st_style *style)
 {
     struct st_grid grid;
-    int64_t shown;
+    struct shown shown = {.has_stage = true};
 
     if (!report->kernels_known) return say_not_collected(style, "kernels");
     st_grid_init(&grid);
@@ -190,12 +233,14 @@ bool st_view_kernels(const struct st_report *report, const struct st_filter *fil
     st_grid_add_column(&grid, ST_GRID_TIME, 2, "min");
     st_grid_add_column(&grid, ST_GRID_TIME, 2, "median");
     st_grid_add_column(&grid, ST_GRID_TIME, 2, "max");
-    for (size_t i = 0; i < report->kernel_count && has_room(filter, &grid); i++) {
+    for (size_t i = 0; i < report->kernel_count; i++) {
         const struct st_report_kernel *kernel = &report->kernels[i];
         struct st_scale thousandths = {1000, 3, ""};
         char number[ST_NUMBER_BYTES];
 
-        if (!st_row_is_within(kernel->stage, filter->stage)) continue;
+        bool is_within = st_row_is_within(kernel->stage, filter->stage);
+        shown.all += counts(filter, is_within);
+        if (!is_within || !has_room(filter, &grid)) continue;
         st_grid_add_text(&grid, kernel->name);
         st_grid_add_text(&grid, kernel->stage);
         st_grid_add_value(&grid, true, kernel->count);
@@ -207,9 +252,9 @@ bool st_view_kernels(const struct st_report *report, const struct st_filter *fil
         st_grid_add_value(&grid, true, kernel->median_ns);
         st_grid_add_value(&grid, true, kernel->max_ns);
     }
-    shown = (int64_t)grid.row_count;
+    shown.rows = (int64_t)grid.row_count;
     if (!print_list(&grid, style)) return false;
-    say_shown(report, style, "kernels", shown, (int64_t)report->kernel_count, "");
+    say_shown(report, filter, style, "kernels", &shown, "");
     return true;
 }
 
@@ -221,7 +266,7 @@ static void add_figure(struct st_grid *grid, struct st_figure figure)
 bool st_view_transfers(const struct st_report *report, const struct st_filter *filter, const struct st_style *style)
 {
     struct st_grid grid;
-    int64_t shown;
+    struct shown shown = {.has_stage = true};
 
     if (!report->transfers_known) return say_not_collected(style, "transfers");
     st_grid_init(&grid);
@@ -235,10 +280,12 @@ bool st_view_transfers(const struct st_report *report, const struct st_filter *f
     st_grid_add_column(&grid, ST_GRID_TIME, 2, "not hidden");
     st_grid_add_column(&grid, ST_GRID_COUNT, 2, "repeats");
     st_grid_add_column(&grid, ST_GRID_COUNT, 2, "round trips");
-    for (size_t i = 0; i < report->transfer_count && has_room(filter, &grid); i++) {
+    for (size_t i = 0; i < report->transfer_count; i++) {
         const struct st_report_transfer *transfer = &report->transfers[i];
 
-        if (!st_row_is_within(transfer->stage, filter->stage)) continue;
+        bool is_within = st_row_is_within(transfer->stage, filter->stage);
+        shown.all += counts(filter, is_within);
+        if (!is_within || !has_room(filter, &grid)) continue;
         st_grid_add_text(&grid, transfer->direction);
         st_grid_add_text(&grid, transfer->kind);
         st_grid_add_text(&grid, transfer->stage);
@@ -250,9 +297,9 @@ bool st_view_transfers(const struct st_report *report, const struct st_filter *f
         add_figure(&grid, transfer->repeats);
         add_figure(&grid, transfer->round_trips);
     }
-    shown = (int64_t)grid.row_count;
+    shown.rows = (int64_t)grid.row_count;
     if (!print_list(&grid, style)) return false;
-    say_shown(report, style, "transfers", shown, (int64_t)report->transfer_count, "");
+    say_shown(report, filter, style, "transfers", &shown, "");
     return true;
 }
 
@@ -275,7 +322,7 @@ static void add_awaited(struct st_grid *grid, const struct st_report_sync *sync,
 bool st_view_syncs(const struct st_report *report, const struct st_filter *filter, const struct st_style *style)
 {
     struct st_grid grid;
-    int64_t shown;
+    struct shown shown = {.has_stage = true};
 
     if (!report->syncs_known) return say_not_collected(style, "syncs");
     st_grid_init(&grid);
@@ -284,19 +331,21 @@ bool st_view_syncs(const struct st_report *report, const struct st_filter *filte
     st_grid_add_column(&grid, ST_GRID_COUNT, 1, "count");
     st_grid_add_column(&grid, ST_GRID_TIME, 1, "waited");
     st_grid_add_cuttable(&grid, 2, "for work of");
-    for (size_t i = 0; i < report->sync_count && has_room(filter, &grid); i++) {
+    for (size_t i = 0; i < report->sync_count; i++) {
         const struct st_report_sync *sync = &report->syncs[i];
 
-        if (!st_row_is_within(sync->blocked_stage, filter->stage)) continue;
+        bool is_within = st_row_is_within(sync->blocked_stage, filter->stage);
+        shown.all += counts(filter, is_within);
+        if (!is_within || !has_room(filter, &grid)) continue;
         st_grid_add_text(&grid, sync->call);
         st_grid_add_text(&grid, sync->blocked_stage);
         st_grid_add_value(&grid, true, sync->count);
         st_grid_add_value(&grid, true, sync->wait_ns);
         add_awaited(&grid, sync, style->unit);
     }
-    shown = (int64_t)grid.row_count;
+    shown.rows = (int64_t)grid.row_count;
     if (!print_list(&grid, style)) return false;
-    say_shown(report, style, "waiting calls", shown, (int64_t)report->sync_count, "");
+    say_shown(report, filter, style, "waiting calls", &shown, "");
     return true;
 }
 
@@ -304,7 +353,8 @@ bool st_view_host_functions(const struct st_report *report, const struct st_filt
                             const struct st_style *style)
 {
     struct st_grid grid;
-    int64_t shown;
+    struct shown shown = {.has_stage = true};
+    char total[128], what[64] = "host functions, run by threads of the driver,";
 
     if (style->format == ST_GRID_FORMAT_CSV || report->host_handed_count + report->host_run_count == 0) return true;
     st_grid_init(&grid);
@@ -315,10 +365,12 @@ bool st_view_host_functions(const struct st_report *report, const struct st_filt
     st_grid_add_column(&grid, ST_GRID_TIME, 2, "min");
     st_grid_add_column(&grid, ST_GRID_TIME, 2, "median");
     st_grid_add_column(&grid, ST_GRID_TIME, 2, "max");
-    for (size_t i = 0; i < report->host_function_count && has_room(filter, &grid); i++) {
+    for (size_t i = 0; i < report->host_function_count; i++) {
         const struct st_report_host_function *function = &report->host_functions[i];
 
-        if (filter->stage && (!function->stage || !st_row_is_within(function->stage, filter->stage))) continue;
+        bool is_within = st_row_is_within(function->stage, filter->stage);
+        shown.all += counts(filter, is_within);
+        if (!is_within || !has_room(filter, &grid)) continue;
         st_grid_add_text(&grid, function->function);
         st_grid_add_text(&grid, function->stage);
         st_grid_add_value(&grid, true, function->count);
@@ -327,19 +379,24 @@ bool st_view_host_functions(const struct st_report *report, const struct st_filt
         st_grid_add_value(&grid, true, function->median_ns);
         st_grid_add_value(&grid, true, function->max_ns);
     }
-    shown = (int64_t)grid.row_count;
-    st_style_line(style, "%s", "");
+    shown.rows = (int64_t)grid.row_count;
+    if (filter->one_stage && shown.all == 0) {
+        st_grid_finish(&grid);
+        return true;
+    }
+    if (!filter->one_stage) st_style_line(style, "%s", "");
+    if (filter->one_stage) st_style_head(style, "%s", "host functions");
     if (!print_list(&grid, style)) return false;
-    st_style_line(style,
-                  "host functions, run by threads of the driver: %" PRId64 " of %" PRId64 " shown; handed over %" PRId64
-                  ", captured %" PRId64 ", ran %" PRId64,
-                  shown, (int64_t)report->host_function_count, report->host_handed_count, report->host_captured_count,
-                  report->host_run_count);
+    snprintf(total, sizeof(total), "%shanded over %" PRId64 ", captured %" PRId64 ", ran %" PRId64,
+             filter->one_stage ? "; of all stages " : "; ", report->host_handed_count, report->host_captured_count,
+             report->host_run_count);
+    say_shown(report, filter, style, what, &shown, total);
     return true;
 }
 
 bool st_view_rounds(const struct st_report *report, const struct st_filter *filter, const struct st_style *style)
 {
+    const char *afterwards = report->rounds.chosen_afterwards ? ", chosen afterwards" : "";
     struct st_grid grid;
     int64_t shown;
 
@@ -372,10 +429,11 @@ bool st_view_rounds(const struct st_report *report, const struct st_filter *filt
     if (!print_list(&grid, style)) return false;
     if (style->format == ST_GRID_FORMAT_CSV) return true;
     if (shown < report->request_total) {
-        st_style_line(style, "requests: %" PRId64 " of %" PRId64 " shown (--top, --request)", shown,
-                      report->request_total);
+        st_style_line(style, "requests: %" PRId64 " of %" PRId64 " shown (%s); rule %s%s", shown,
+                      report->request_total, filter->top > 0 && shown >= filter->top ? "--top" : "--request",
+                      report->rounds.rule, afterwards);
     } else {
-        st_style_line(style, "requests: %" PRId64, shown);
+        st_style_line(style, "requests: %" PRId64 "; rule %s%s", shown, report->rounds.rule, afterwards);
     }
     return true;
 }

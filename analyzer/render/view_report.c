@@ -170,8 +170,12 @@ void st_view_heading(const struct st_report *report, const struct st_filter *fil
     if (!report->cuda_work_seen && !has_losses(report)) add(&line, "no CUDA work seen · ");
     if (report->trace_count == 1) add_process(&line, report, filter, style);
     if (report->trace_count > 1) add_processes(&line, report, filter);
-    add(&line, " · device time: %s", st_words(report->device_time, words));
-    if (report->device_time_source != NULL) add(&line, " (%.100s)", report->device_time_source);
+    if (report->device_time_why != NULL) {
+        add(&line, " · device time: %s", report->device_time_why);
+    } else {
+        add(&line, " · device time: %s", st_words(report->device_time, words));
+        if (report->device_time_source != NULL) add(&line, " (%.100s)", report->device_time_source);
+    }
     if (report->simulated) add(&line, " · SIMULATED");
     st_style_head(style, "%s", line.text);
     if (report->trace_count > 1) say_processes(report, filter, style);
@@ -204,6 +208,7 @@ static void say_requests(const struct st_report *report, const struct st_style *
     for (size_t i = 0; i < rounds->load_count && i < 4; i++) {
         add(&line, "%s", i == 0 ? " · load " : ", ");
         add_time(&line, style, known(rounds->load_ns[i]));
+        if (rounds->load_processes != NULL) add(&line, " in process %.32s", rounds->load_processes[i]);
     }
     if (rounds->load_count > 4) add(&line, " and %zu more", rounds->load_count - 4);
     if (rounds->load_count > 0) add(&line, ", not in any request");
@@ -248,7 +253,9 @@ static void say_request(const struct st_report_request *request, const struct st
     char name[ST_REQUEST_BYTES];
 
     add(&line, "request %s (%s%s): ", st_request_name(request->id, name), st_phase_name(request->phase),
-        request->complete ? "" : ", has no end");
+        request->complete              ? ""
+        : request->host_return_ns.known ? ": when its device work was done is not in the trace"
+                                        : ", has no end");
     add_time(&line, style, request->wall_ns);
     add(&line, "; device done after ");
     add_time(&line, style, request->device_done_ns);
@@ -327,10 +334,18 @@ static void say_idle(const struct st_report_request *request, const struct st_re
     st_style_line(style, "%s", line.text);
 }
 
-static void say_devices(const struct st_report_request *request, const struct st_style *style)
+static void say_devices(const struct st_report *report, const struct st_report_request *request,
+                        const struct st_style *style)
 {
+    if (!request->complete) {
+        st_style_line(style, "identity: – (the request is open)");
+        return;
+    }
     if (!request->devices_known) {
-        st_style_line(style, "identity: – (no device time in this trace)");
+        /* which process has no device time a note says */
+        st_style_line(style, "identity: – (%s)",
+                      strcmp(report->device_time, "not_collected") == 0 ? "no device time in this trace"
+                                                                        : "no device work in this request");
         return;
     }
     for (size_t i = 0; i < request->device_count; i++) say_identity(request, &request->devices[i], style);
@@ -339,18 +354,25 @@ static void say_devices(const struct st_report_request *request, const struct st
 
 /* ---- the rest ---- */
 
-/* "after the request: output 20.1 ms ×1": rows that run between this request and the next. */
+/* "after the request: output 20.1 ms ×1": rows that run between this request and the next. A row that no thread entered
+ * (unattributed work) has nothing to tell here. */
 static void say_rows(const char *where, const struct st_report_row *rows, size_t count, const struct st_style *style)
 {
     struct line line = {.used = 0};
+    size_t told = 0, more = 0;
 
-    for (size_t i = 0; i < count && i < 12; i++) {
-        add(&line, "%s%.200s ", i > 0 ? " · " : "", rows[i].name);
+    for (size_t i = 0; i < count; i++) {
+        if (rows[i].calls == 0 && !rows[i].host_inclusive_ns.known) continue;
+        if (told == 12) {
+            more++;
+            continue;
+        }
+        add(&line, "%s%.200s ", told++ > 0 ? " · " : "", rows[i].name);
         add_time(&line, style, rows[i].host_inclusive_ns);
         add(&line, " ×%" PRId64, rows[i].calls);
     }
-    if (count > 12) add(&line, " and %zu rows more", count - 12);
-    if (count > 0) st_style_line(style, "%s: %s", where, line.text);
+    if (more > 0) add(&line, " and %zu rows more", more);
+    if (told > 0) st_style_line(style, "%s: %s", where, line.text);
 }
 
 /* " in process 4711" where there are several. */
@@ -384,6 +406,7 @@ static void say_errors(const struct st_report *report, const struct st_style *st
 
         add(&line, "%s%.100s returned %" PRId64 " ×%" PRId64 "%s%.100s", i > 0 ? " · " : "", error->call, error->code,
             error->count, error->stage != NULL ? " in " : "", error->stage != NULL ? error->stage : "");
+        if (error->process != NULL) add(&line, " in process %.32s", error->process);
     }
     if (report->api_error_count > 8) add(&line, " · and %zu more", report->api_error_count - 8);
     if (line.used > 0) st_style_line(style, "failed CUDA calls: %s", line.text);
@@ -454,6 +477,7 @@ static bool say_gaps(const struct st_report *report, const struct st_filter *fil
     struct st_filter few = *filter;
     char scope[ST_SCOPE_BYTES];
 
+    few.is_part = true;
     if (few.top == 0 || few.top > REPORT_GAPS) few.top = REPORT_GAPS;
     if (!report->gaps_known || report->gap_count == 0) return true;
     st_style_line(style, "%s", "");
@@ -480,13 +504,24 @@ static bool say_no_request(const struct st_report *report, const struct st_filte
     return true;
 }
 
-bool st_view_report(const struct st_report *report, const struct st_filter *filter, const struct st_style *style)
+const struct st_report_request *st_view_request(const struct st_report *report)
 {
-    const struct st_report_request *typical = NULL;
+    const struct st_report_request *open = NULL;
 
     if (report->typical >= 0 && (size_t)report->typical < report->request_count) {
-        typical = &report->requests[report->typical];
+        return &report->requests[report->typical];
     }
+    for (size_t i = 0; report->selected_requests == 0 || report->request_count == 1; i++) {
+        if (i == report->request_count) break;
+        if (open == NULL || report->requests[i].host_return_ns.known) open = &report->requests[i];
+    }
+    return open;
+}
+
+bool st_view_report(const struct st_report *report, const struct st_filter *filter, const struct st_style *style)
+{
+    const struct st_report_request *typical = st_view_request(report);
+
     if (style->format == ST_GRID_FORMAT_CSV) {
         return typical != NULL ? st_view_rows(typical, filter, style) : st_view_outside(report, filter, style);
     }
@@ -496,7 +531,10 @@ bool st_view_report(const struct st_report *report, const struct st_filter *filt
         if (!say_selection(report, typical, filter, style)) return false;
         st_style_line(style, "%s", "");
         if (!st_view_rows(typical, filter, style)) return false;
-        say_devices(typical, style);
+        say_devices(report, typical, style);
+        if (!typical->complete) {
+            st_style_line(style, "open: host figures as far as the trace goes; it enters no figure and no list");
+        }
         say_rows("after the request", typical->after, typical->after_count, style);
     }
     if (report->request_total == 0) {

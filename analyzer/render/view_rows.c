@@ -16,16 +16,19 @@ bool st_row_is_within(const char *row, const char *stage)
     return strncmp(row, stage, length) == 0 && (row[length] == '\0' || row[length] == '/');
 }
 
-static void add_device_columns(struct st_grid *grid, const struct st_report_request *request, size_t device_count)
+/* `is_csv`: heads stand alone there, so that none may be there twice. */
+static void add_device_columns(struct st_grid *grid, const struct st_report_request *request, size_t device_count,
+                               bool is_csv)
 {
     for (size_t i = 0; i < device_count; i++) {
-        char head[48] = "device busy";
+        static const char *const parts[] = {"busy", "kernels", "copies alone", "self"};
+        char device[24] = "device", head[48];
 
-        if (device_count > 1) snprintf(head, sizeof(head), "GPU%d busy", (int)request->devices[i].device);
-        st_grid_add_column(grid, ST_GRID_TIME, GROUP_DEVICE + (int)i, head);
-        st_grid_add_column(grid, ST_GRID_TIME, GROUP_DEVICE + (int)i, "kernels");
-        st_grid_add_column(grid, ST_GRID_TIME, GROUP_DEVICE + (int)i, "copies alone");
-        st_grid_add_column(grid, ST_GRID_TIME, GROUP_DEVICE + (int)i, "self");
+        if (device_count > 1) snprintf(device, sizeof(device), "GPU%d", (int)request->devices[i].device);
+        for (size_t part = 0; part < sizeof(parts) / sizeof(parts[0]); part++) {
+            snprintf(head, sizeof(head), "%s %s", device, parts[part]);
+            st_grid_add_column(grid, ST_GRID_TIME, GROUP_DEVICE + (int)i, part == 0 || is_csv ? head : parts[part]);
+        }
     }
 }
 
@@ -39,7 +42,7 @@ static bool has_graphs(const struct st_report_request *request)
 
 /* `has_wall`: the rows share the wall of a request. */
 static void add_columns(struct st_grid *grid, const struct st_report_request *request, size_t device_count, bool graphs,
-                        bool has_wall)
+                        bool has_wall, bool is_csv)
 {
     int counts = GROUP_DEVICE + (int)device_count;
 
@@ -47,12 +50,12 @@ static void add_columns(struct st_grid *grid, const struct st_report_request *re
     st_grid_add_column(grid, ST_GRID_COUNT, GROUP_WALL, "calls");
     if (has_wall) st_grid_add_column(grid, ST_GRID_TIME, GROUP_WALL, "wall share");
     st_grid_add_column(grid, ST_GRID_TIME, GROUP_HOST, "host");
-    st_grid_add_column(grid, ST_GRID_TIME, GROUP_HOST, "self");
+    st_grid_add_column(grid, ST_GRID_TIME, GROUP_HOST, is_csv ? "host self" : "self");
     st_grid_add_column(grid, ST_GRID_TIME, GROUP_HOST, "own CPU");
     st_grid_add_column(grid, ST_GRID_TIME, GROUP_HOST, "off-CPU");
     st_grid_add_column(grid, ST_GRID_TIME, GROUP_HOST, "in CUDA");
     st_grid_add_column(grid, ST_GRID_TIME, GROUP_HOST, "waiting");
-    add_device_columns(grid, request, device_count);
+    add_device_columns(grid, request, device_count, is_csv);
     st_grid_add_column(grid, ST_GRID_COUNT, counts, "launches");
     if (graphs) st_grid_add_column(grid, ST_GRID_COUNT, counts, "graphs");
     st_grid_add_column(grid, ST_GRID_BYTES, counts, "h2d");
@@ -65,18 +68,19 @@ static void add_figure(struct st_grid *grid, struct st_figure figure)
 }
 
 /* What a row did on one device; a row without an entry for it did nothing there. */
-static void add_device_cells(struct st_grid *grid, const struct st_report_row *row, int64_t device)
+static void add_device_cells(struct st_grid *grid, const struct st_report_row *row, int64_t device, bool is_whole)
 {
+    bool known = row->device_known && is_whole; /* of an open request nobody knows how much is missing */
     struct st_report_row_device nothing = {.device = device};
     const struct st_report_row_device *found = &nothing;
 
     for (size_t i = 0; i < row->device_count; i++) {
         if (row->devices[i].device == device) found = &row->devices[i];
     }
-    st_grid_add_value(grid, row->device_known, found->busy_ns);
-    st_grid_add_value(grid, row->device_known, found->compute_ns);
-    st_grid_add_value(grid, row->device_known, found->copy_only_ns);
-    st_grid_add_value(grid, row->device_known, found->self_ns);
+    st_grid_add_value(grid, known, found->busy_ns);
+    st_grid_add_value(grid, known, found->compute_ns);
+    st_grid_add_value(grid, known, found->copy_only_ns);
+    st_grid_add_value(grid, known, found->self_ns);
 }
 
 static void add_row(struct st_grid *grid, const struct st_report_request *request, const struct st_report_row *row,
@@ -95,7 +99,8 @@ static void add_row(struct st_grid *grid, const struct st_report_request *reques
     add_figure(grid, row->in_cuda_ns);
     add_figure(grid, row->waiting_ns);
     for (size_t i = 0; i < device_count; i++) {
-        add_device_cells(grid, row, i < request->device_count ? request->devices[i].device : 0);
+        add_device_cells(grid, row, i < request->device_count ? request->devices[i].device : 0,
+                         !has_wall || request->complete);
     }
     add_figure(grid, row->launches);
     if (graphs) add_figure(grid, row->graph_launches);
@@ -114,7 +119,7 @@ static bool show_rows(const struct st_report_request *request, bool has_wall, co
     if (device_count > 8) device_count = 8; /* columns for more fit no screen; the JSON has them all */
     st_grid_init(&grid);
     grid.one_time_scale = true;
-    add_columns(&grid, request, device_count, graphs, has_wall);
+    add_columns(&grid, request, device_count, graphs, has_wall, style->format == ST_GRID_FORMAT_CSV);
     for (size_t i = 0; i < request->stage_count; i++) {
         if (!st_row_is_within(request->stages[i].name, filter->stage)) continue;
         add_row(&grid, request, &request->stages[i], device_count, graphs, has_wall,

@@ -18,6 +18,8 @@ struct st_filter {
     int64_t top;       /* at most so many lines, 0 = all */
     bool utc;          /* instants as UTC time of day instead of time since the trace began */
     bool name_file;    /* the file was chosen for the user: say which on the first line */
+    bool one_stage;    /* `stage` is what the view is about: totals are of it */
+    bool is_part;      /* of the report: another view has the whole list */
 };
 
 #define ST_SCOPE_BYTES 96
@@ -34,6 +36,9 @@ void st_view_heading(const struct st_report *report, const struct st_filter *fil
 
 /* What the lists cover: "over 2 steady requests", "in request 3". Returns `ret`. */
 char *st_view_scope(const struct st_report *report, char ret[ST_SCOPE_BYTES]);
+
+/* The request of the table: the typical one; where there is no complete one, the last that returned. NULL: none. */
+const struct st_report_request *st_view_request(const struct st_report *report);
 
 bool st_view_report(const struct st_report *report, const struct st_filter *filter, const struct st_style *style);
 /* The rows of one request. */

@@ -10,10 +10,10 @@
 
 #include <linux/futex.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -23,6 +23,7 @@
 #include "preload/calls/calls.h"
 #include "preload/record/clock.h"
 #include "preload/record/thread.h"
+#include "preload/writer/spawn.h"
 
 #define FINISH_SECONDS 2
 
@@ -168,6 +169,46 @@ static bool enable_all(void)
     return true;
 }
 
+/* ---- the last flush ---- */
+
+/*
+ * The forced flush may hang when the driver is on its way out: it runs on a thread that is left behind. That thread is
+ * there from the start: at the end nobody could make one without a lock of the loader or of malloc, which exit() from
+ * a signal handler may have left taken.
+ */
+enum flush_stage { FLUSH_NONE, FLUSH_WANTED, FLUSH_DONE };
+static _Atomic uint32_t flush_stage;
+static bool has_flush_thread;
+
+/* False: it is still `stage` when the time is up. `end_ns` 0: for ever. */
+static bool wait_past(uint32_t stage, uint64_t end_ns)
+{
+    while (atomic_load_explicit(&flush_stage, memory_order_acquire) == stage) {
+        uint64_t now_ns = end_ns ? st_clock_ns(CLOCK_MONOTONIC) : 0;
+        if (end_ns && now_ns >= end_ns) return false;
+        struct timespec left = {(time_t)((end_ns - now_ns) / 1000000000), (long)((end_ns - now_ns) % 1000000000)};
+        syscall(SYS_futex, &flush_stage, FUTEX_WAIT_PRIVATE, stage, end_ns ? &left : NULL, NULL, 0);
+    }
+    return true;
+}
+
+static void reach(enum flush_stage stage)
+{
+    atomic_store_explicit(&flush_stage, stage, memory_order_release); /* pairs with wait_past */
+    syscall(SYS_futex, &flush_stage, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
+
+static void *flush_thread(void *arg)
+{
+    prctl(PR_SET_NAME, "stagetap-flush");
+    st_suppress++;
+    wait_past(FLUSH_NONE, 0);
+    cupti.library.f.ActivityFlushAll(0); /* what is complete is safe before the risky part */
+    cupti.library.f.ActivityFlushAll(ST_CUPTI_FLUSH_FORCED);
+    reach(FLUSH_DONE);
+    return NULL;
+}
+
 static void finish_start(bool is_running)
 {
     if (!is_running)
@@ -179,7 +220,10 @@ void st_device_start(const char *cupti_path, const char *cuda_home)
 {
     if (atomic_load_explicit(&cupti.phase, memory_order_acquire) != PHASE_IDLE) return;
     st_suppress++;
-    finish_start(st_cupti_load(cupti_path, cuda_home, &cupti.library) && enable_all());
+    pthread_t thread;
+    bool is_running = st_cupti_load(cupti_path, cuda_home, &cupti.library) && enable_all();
+    has_flush_thread = is_running && st_spawn(flush_thread, 0, &thread);
+    finish_start(is_running);
     st_suppress--;
 }
 
@@ -276,56 +320,14 @@ void st_device_facts(struct st_rows *rows)
 
 /* ---- the end ---- */
 
-/* The forced flush may hang when the driver is on its way out: it runs on a thread that is left behind. */
-static _Atomic uint32_t is_flushed;
-
-static void *flush_thread(void *arg)
-{
-    st_suppress++;
-    cupti.library.f.ActivityFlushAll(0); /* what is complete is safe before the risky part */
-    cupti.library.f.ActivityFlushAll(ST_CUPTI_FLUSH_FORCED);
-    atomic_store_explicit(&is_flushed, 1, memory_order_release); /* pairs with wait_flushed */
-    syscall(SYS_futex, &is_flushed, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
-    return NULL;
-}
-
-static bool wait_flushed(void)
-{
-    uint64_t end_ns = st_clock_ns(CLOCK_MONOTONIC) + FINISH_SECONDS * UINT64_C(1000000000);
-
-    while (atomic_load_explicit(&is_flushed, memory_order_acquire) == 0) {
-        uint64_t now_ns = st_clock_ns(CLOCK_MONOTONIC);
-        if (now_ns >= end_ns) return false;
-        struct timespec left = {(time_t)((end_ns - now_ns) / 1000000000), (long)((end_ns - now_ns) % 1000000000)};
-        syscall(SYS_futex, &is_flushed, FUTEX_WAIT_PRIVATE, 0, &left, NULL, 0);
-    }
-    return true;
-}
-
-static bool start_flush_thread(void)
-{
-    pthread_attr_t attributes;
-    pthread_t thread;
-    sigset_t all, old;
-    int result;
-
-    pthread_attr_init(&attributes);
-    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    sigfillset(&all); /* the target's signals are not for this thread */
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    result = pthread_create(&thread, &attributes, flush_thread, NULL);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-    pthread_attr_destroy(&attributes);
-    return result == 0;
-}
-
 static void flush_last(void)
 {
     enum phase phase = PHASE_GONE;
 
-    if (!start_flush_thread()) {
+    reach(FLUSH_WANTED);
+    if (!has_flush_thread) {
         set_capability(CAP_KERNEL, ST_CAP_DEGRADED, "no thread for the last flush: the last records are missing");
-    } else if (!wait_flushed()) {
+    } else if (!wait_past(FLUSH_WANTED, st_clock_ns(CLOCK_MONOTONIC) + FINISH_SECONDS * UINT64_C(1000000000))) {
         set_capability(CAP_KERNEL, ST_CAP_DEGRADED, "the last flush did not come back: the last records are missing");
     } else {
         st_suppress++;

@@ -54,14 +54,14 @@ static bool resolve(struct st_cupti_library *library, void *handle, const char *
 #define RESOLVE(name, parameters, optional)                                                                            \
     address = st_watch_real_dlsym(handle, "cupti" #name);                                                              \
     if (address == NULL && !(optional)) {                                                                              \
-        dlerror();                                                                                                     \
+        st_watch_real_dlerror();                                                                                       \
         note_tried(library, path, "it has no cupti" #name);                                                            \
         return false;                                                                                                  \
     }                                                                                                                  \
     memcpy(&library->f.name, &address, sizeof(address));
     ST_CUPTI_FUNCTIONS(RESOLVE)
 #undef RESOLVE
-    dlerror(); /* a missing optional one must not be the target's next error text */
+    st_watch_real_dlerror(); /* a missing optional one must not be the target's next error text */
     return true;
 }
 
@@ -99,7 +99,7 @@ static bool try_library(const char *path, enum st_cupti_place place, void *arg)
     int result;
 
     if (handle == NULL) {
-        const char *text = dlerror();
+        const char *text = st_watch_real_dlerror();
         if (place != ST_CUPTI_LOADER) note_tried(library, path, "%s", text != NULL ? text : "cannot be loaded");
         return false;
     }

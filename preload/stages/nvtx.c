@@ -308,16 +308,15 @@ int InitializeInjectionNvtx2(st_nvtx_get_table_fn get_table)
 
 static void find_own_path(void)
 {
-    static const char anchor; /* an address inside this very file */
-    Dl_info info;
+    const char *file = st_watch_own_file();
     size_t used = 0;
 
-    if (dladdr(&anchor, &info) == 0 || info.dli_fname == NULL) return;
-    if (info.dli_fname[0] != '/') { /* as written in LD_PRELOAD: relative to the folder we were started in */
+    if (file == NULL) return;
+    if (file[0] != '/') { /* as written in LD_PRELOAD: relative to the folder we were started in */
         if (getcwd(own_path, sizeof(own_path)) == NULL) return;
         used = strlen(own_path);
     }
-    if ((size_t)snprintf(own_path + used, sizeof(own_path) - used, "%s%s", used > 0 ? "/" : "", info.dli_fname) >=
+    if ((size_t)snprintf(own_path + used, sizeof(own_path) - used, "%s%s", used > 0 ? "/" : "", file) >=
         sizeof(own_path) - used)
         own_path[0] = '\0';
 }

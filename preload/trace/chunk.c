@@ -47,8 +47,10 @@ bool st_header_encode(const struct st_trace_header *header, struct st_buffer *ou
     if (!st_buffer_reserve(out, FRAME_HEAD_BYTES + sizeof(*header))) {
         return false;
     }
-    put_frame_head(out->bytes + out->length, ST_MAGIC_HEADER, sizeof(*header));
-    memcpy(out->bytes + out->length + FRAME_HEAD_BYTES, header, sizeof(*header));
+    struct st_trace_header checked = *header;
+    checked.check = XXH64(&checked, offsetof(struct st_trace_header, check), 0);
+    put_frame_head(out->bytes + out->length, ST_MAGIC_HEADER, sizeof(checked));
+    memcpy(out->bytes + out->length + FRAME_HEAD_BYTES, &checked, sizeof(checked));
     out->length += FRAME_HEAD_BYTES + sizeof(*header);
     return true;
 }
@@ -79,10 +81,15 @@ bool st_chunk_encode(struct st_chunk_encoder *encoder, struct st_chunk_head *hea
     return true;
 }
 
+uint64_t st_chunk_check(const uint8_t *bytes, size_t length)
+{
+    return XXH64(bytes, length, 0);
+}
+
 bool st_index_encode(const struct st_index_entry *entries, uint32_t count, struct st_buffer *out)
 {
     size_t entry_bytes = (size_t)count * sizeof(*entries);
-    struct st_index_footer footer = {.entries = count, .version = 1, .check = XXH64(entries, entry_bytes, 0)};
+    struct st_index_footer footer = {.entries = count, .version = ST_INDEX_VERSION};
     memcpy(footer.magic, ST_TRACE_MAGIC, sizeof(footer.magic));
     if (!st_buffer_reserve(out, FRAME_HEAD_BYTES + entry_bytes + sizeof(footer))) {
         return false;
@@ -90,6 +97,10 @@ bool st_index_encode(const struct st_index_entry *entries, uint32_t count, struc
     put_frame_head(out->bytes + out->length, ST_MAGIC_INDEX, (uint32_t)(entry_bytes + sizeof(footer)));
     out->length += FRAME_HEAD_BYTES;
     st_buffer_append(out, entries, entry_bytes);
+    st_buffer_append(out, &footer, offsetof(struct st_index_footer, check));
+    size_t checked = entry_bytes + offsetof(struct st_index_footer, check);
+    footer.check = XXH64(out->bytes + out->length - checked, checked, 0);
+    out->length -= offsetof(struct st_index_footer, check);
     st_buffer_append(out, &footer, sizeof(footer));
     return true;
 }
@@ -101,6 +112,13 @@ static uint32_t get32(const uint8_t *at)
     uint32_t value;
     memcpy(&value, at, sizeof(value));
     return value;
+}
+
+/* Clocks count from a system start or from 1970: differences of such times fit a signed number. */
+static bool are_times_believable(const struct st_trace_header *header)
+{
+    const uint64_t never = UINT64_C(1) << 62;
+    return header->start_monotonic_ns < never && header->start_raw_ns < never && header->start_realtime_ns < never;
 }
 
 enum st_header_status st_header_decode(const uint8_t *bytes, size_t length, struct st_trace_header *ret_header,
@@ -121,7 +139,15 @@ enum st_header_status st_header_decode(const uint8_t *bytes, size_t length, stru
     *ret_header = (struct st_trace_header){0};
     memcpy(ret_header, bytes + FRAME_HEAD_BYTES, frame_bytes < sizeof(*ret_header) ? frame_bytes : sizeof(*ret_header));
     *ret_bytes = FRAME_HEAD_BYTES + (size_t)frame_bytes;
-    return ret_header->version_major > ST_TRACE_VERSION_MAJOR ? ST_HEADER_TOO_NEW : ST_HEADER_OK;
+    if (ret_header->version_major > ST_TRACE_VERSION_MAJOR) {
+        return ST_HEADER_TOO_NEW;
+    }
+    const size_t checked = offsetof(struct st_trace_header, check);
+    bool has_check = frame_bytes >= checked + sizeof(ret_header->check);
+    bool is_good = ret_header->header_bytes == frame_bytes &&
+                   (!has_check || ret_header->check == XXH64(bytes + FRAME_HEAD_BYTES, checked, 0)) &&
+                   are_times_believable(ret_header);
+    return is_good ? ST_HEADER_OK : ST_HEADER_DAMAGED;
 }
 
 static bool is_head_good(const struct st_chunk_head *head, uint32_t frame_bytes)
@@ -162,6 +188,37 @@ void st_frame_look(const uint8_t *bytes, size_t length, struct st_frame *ret_fra
     ret_frame->kind = ST_FRAME_CHUNK;
     ret_frame->compressed = bytes + ret_frame->bytes;
     ret_frame->bytes += ret_frame->head.compressed_bytes;
+}
+
+bool st_index_look(const uint8_t *bytes, size_t length, struct st_index *ret_index)
+{
+    struct st_index_footer footer;
+    if (length < FRAME_HEAD_BYTES + sizeof(footer)) {
+        return false;
+    }
+    const uint8_t *contents = bytes + FRAME_HEAD_BYTES;
+    size_t entry_bytes = length - FRAME_HEAD_BYTES - sizeof(footer); /* of all */
+    memcpy(&footer, contents + entry_bytes, sizeof(footer));
+    size_t checked = entry_bytes + (footer.version > 1 ? offsetof(struct st_index_footer, check) : 0);
+    if (memcmp(footer.magic, ST_TRACE_MAGIC, sizeof(footer.magic)) != 0 ||
+        footer.check != XXH64(contents, checked, 0)) {
+        return false;
+    }
+    *ret_index = (struct st_index){.entries = footer.entries,
+                                   .has_checks = footer.version == ST_INDEX_VERSION,
+                                   .contents = contents,
+                                   .entry_bytes = footer.version == 1 ? ST_INDEX_ENTRY_BYTES_1
+                                                  : footer.version == ST_INDEX_VERSION
+                                                      ? sizeof(struct st_index_entry)
+                                                      : 0};
+    return ret_index->entry_bytes == 0 || entry_bytes == ret_index->entries * ret_index->entry_bytes;
+}
+
+struct st_index_entry st_index_entry_at(const struct st_index *index, uint32_t entry)
+{
+    struct st_index_entry ret = {0};
+    memcpy(&ret, index->contents + entry * index->entry_bytes, index->entry_bytes);
+    return ret;
 }
 
 bool st_chunk_decode(const struct st_frame *frame, struct st_buffer *payload)

@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #define ST_TRACE_VERSION_MAJOR 1 /* a reader refuses a greater one */
-#define ST_TRACE_VERSION_MINOR 0 /* a reader takes a greater one and skips what it does not know */
+#define ST_TRACE_VERSION_MINOR 1 /* a reader takes a greater one and skips what it does not know */
 
 #define ST_MAGIC_HEADER 0x184D2A50u /* zstd skippable frames */
 #define ST_MAGIC_CHUNK 0x184D2A51u
@@ -40,6 +40,7 @@ struct st_trace_header {
     uint64_t start_realtime_ns;
     uint64_t ticks_per_second; /* first estimate; the CLOCK table refines it */
     uint8_t boot[16];          /* start of the machine that the clocks count from; 0 = not known */
+    uint64_t check;            /* XXH64, seed 0, of the bytes before this field; header_bytes tells if it is there */
 };
 
 enum st_header_flags {
@@ -75,12 +76,15 @@ struct st_index_entry {
     uint64_t first_ticks;
     uint64_t last_ticks;
     uint32_t kind;
-    uint32_t rows; /* of its largest table */
+    uint32_t rows;  /* of its largest table */
+    uint64_t check; /* XXH64 of the whole chunk, both frames; not there in version 1 */
 };
+#define ST_INDEX_VERSION 2
+#define ST_INDEX_ENTRY_BYTES_1 32 /* of an entry in version 1 */
 struct st_index_footer {
     uint32_t entries;
     uint32_t version;
-    uint64_t check; /* XXH64 of the entries */
+    uint64_t check; /* XXH64 of the entries and, from version 2 on, of the two fields before this one */
     char magic[8];  /* ST_TRACE_MAGIC */
 };
 
@@ -237,9 +241,9 @@ enum st_lost {
     ST_LOST_CAUSES = 8,
 };
 
-_Static_assert(sizeof(struct st_trace_header) == 112, "header layout");
+_Static_assert(sizeof(struct st_trace_header) == 120, "header layout");
 _Static_assert(sizeof(struct st_chunk_head) == 72, "chunk head layout");
-_Static_assert(sizeof(struct st_index_entry) == 32, "index entry layout");
+_Static_assert(sizeof(struct st_index_entry) == 40, "index entry layout");
 _Static_assert(sizeof(struct st_index_footer) == 24, "index footer layout");
 _Static_assert(sizeof(struct st_table_head) == 8 && sizeof(struct st_column_head) == 8, "table layout");
 

@@ -17,12 +17,6 @@
 
 enum { MAX_FAR_OBJECTS = 512, MAX_UNREACHED = 16, CHAIN_VERSION = 2 };
 
-/* The loader's r_debug since glibc 2.35; older headers do not know it. */
-struct namespace_list {
-    struct r_debug first;
-    struct namespace_list *next;
-};
-
 __attribute__((visibility("default"))) struct st_audit ST_AUDIT_VARIABLE;
 
 static struct object far_objects[MAX_FAR_OBJECTS];
@@ -55,20 +49,17 @@ void st_far_fork_child(void)
     atomic_store_explicit(&unreached_count, 0, memory_order_relaxed); /* the child says it where it still holds */
 }
 
-/* The list of namespaces, where debuggers find it: behind the program's DT_DEBUG. NULL: not known. */
-static const struct namespace_list *find_namespaces(void)
+/* Where debuggers find it: behind the program's DT_DEBUG. (Of the loader's variable a program may have a copy, which is
+ * too short.) */
+const struct st_namespaces *st_far_namespaces(const struct link_map *program)
 {
-    static const struct namespace_list *list;
-    const struct link_map *map = list ? NULL : st_watch_own_map();
-    while (map && map->l_prev) {
-        map = map->l_prev;
-    }
-    for (const ElfW(Dyn) *dynamic = map ? map->l_ld : NULL; dynamic && dynamic->d_tag != DT_NULL; dynamic++) {
+    const struct st_namespaces *list = NULL;
+    for (const ElfW(Dyn) *dynamic = program ? program->l_ld : NULL; dynamic && dynamic->d_tag != DT_NULL; dynamic++) {
         if (dynamic->d_tag == DT_DEBUG) {
-            list = (const struct namespace_list *)dynamic->d_un.d_ptr;
+            list = (const struct st_namespaces *)dynamic->d_un.d_ptr;
         }
     }
-    return list;
+    return list && list->first.r_version >= CHAIN_VERSION ? list : NULL;
 }
 
 static void note_unreached(const char *soname, const char *path)
@@ -144,7 +135,7 @@ static void add(const struct link_map *map, struct found *ret_found)
     }
 }
 
-static void walk(const struct namespace_list *list, void (*visit)(const struct link_map *, struct found *),
+static void walk(const struct st_namespaces *list, void (*visit)(const struct link_map *, struct found *),
                  struct found *ret_found)
 {
     for (list = list->next; list; list = list->next) {
@@ -156,8 +147,8 @@ static void walk(const struct namespace_list *list, void (*visit)(const struct l
 
 void far_objects_look(struct found *ret_found)
 {
-    const struct namespace_list *list = find_namespaces();
-    if (!list || list->first.r_version < CHAIN_VERSION) {
+    const struct st_namespaces *list = st_far_namespaces(st_watch_first_map());
+    if (!list) {
         return;
     }
     walk(list, meet, ret_found);

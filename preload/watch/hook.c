@@ -264,7 +264,7 @@ static inline void close_call(struct st_thread *thread, const struct st_watch_ta
             if (row->class_id == ST_CLASS_SYNC) {
                 note.d = st_sys_thread_cpu_ns() - frame->cpu_ns;
             } else if (row->class_id == ST_CLASS_HOST_FUNC) {
-                note.a = (uintptr_t)st_watch_unwrap((void *)note.a);
+                note.a = st_host_unwrap(note.a);
             }
         }
         if (UNLIKELY(atomic_load_explicit(&st_captures_open, memory_order_relaxed) != 0)) {

@@ -3,17 +3,25 @@
  * The C halves of dlsym and dlopen, and finding the real ones: the next definitions behind us in the
  * loader's list, whoever they belong to, so that other interposers stay in the chain. May run before our
  * constructor, inside an IFUNC resolver, or in an allocator's first call: no malloc, no lock, no dlerror().
+ *
+ * Nothing of the loader's interface is imported. Before glibc 2.34 it is in libdl, which not every program has: then
+ * there is nothing behind us, and nobody to call us, until the process loads something that needs libdl.
  */
 #include <dlfcn.h>
-#include <errno.h>
-#include <string.h>
 
 #include "watch_private.h"
 
+/* The loader's own list of objects, as it shows it to debuggers. A weak reference does not make us need the loader by
+ * its name, which differs from system to system. */
+#pragma weak _r_debug
+extern ElfW(Dyn) _DYNAMIC[] __attribute__((visibility("hidden")));
+
 st_dlsym_fn st_watch_next_dlsym;
 st_dlopen_fn st_watch_next_dlopen;
+static st_dlerror_fn next_dlerror;
 
 /* called from loader_*.S */
+void *st_watch_resolve_dlsym(void);
 void *st_watch_dlsym_handle(void *handle, const char *name);
 void *st_watch_dlsym_default(void *handle, const char *name);
 void *st_watch_before_dlopen(const char *file, int flags);
@@ -28,16 +36,34 @@ static void *no_dlopen(const char *file, int flags)
     return NULL;
 }
 
+static const struct link_map *find_own(const struct link_map *map)
+{
+    while (map && map->l_ld != _DYNAMIC) {
+        map = map->l_next;
+    }
+    return map;
+}
+
 const struct link_map *st_watch_own_map(void)
 {
-    static _Atomic(struct link_map *) own;
-    struct link_map *map = atomic_load_explicit(&own, memory_order_relaxed);
-    if (!map) {
-        Dl_info info;
-        if (!dladdr1((void *)(uintptr_t)st_watch_thunks, &info, (void **)&map, RTLD_DL_LINKMAP)) {
-            return NULL;
+    static _Atomic(const struct link_map *) own;
+    const struct link_map *map = atomic_load_explicit(&own, memory_order_relaxed);
+    if (!map && &_r_debug) {
+        map = find_own(_r_debug.r_map);
+        const struct st_namespaces *list = map ? NULL : st_far_namespaces(_r_debug.r_map);
+        for (; list && !map; list = list->next) {
+            map = find_own(list->first.r_map);
         }
         atomic_store_explicit(&own, map, memory_order_relaxed);
+    }
+    return map;
+}
+
+const struct link_map *st_watch_first_map(void)
+{
+    const struct link_map *map = st_watch_own_map();
+    while (map && map->l_prev) {
+        map = map->l_prev;
     }
     return map;
 }
@@ -62,27 +88,34 @@ static uintptr_t next_definition(const char *name)
 
 uintptr_t st_watch_first_definition(const char *name)
 {
-    const struct link_map *map = st_watch_own_map();
-    while (map && map->l_prev) {
-        map = map->l_prev;
-    }
-    return definition_from(map, name);
+    return definition_from(st_watch_first_map(), name);
 }
 
 void st_watch_resolve(void)
 {
-    uintptr_t address = next_definition("dlopen");
-    __atomic_store_n(&st_watch_next_dlopen, address ? (st_dlopen_fn)address : no_dlopen, __ATOMIC_RELEASE);
-    address = next_definition("dlsym");
-    __atomic_store_n(&st_watch_next_dlsym, address ? (st_dlsym_fn)address : no_dlsym, __ATOMIC_RELEASE);
+    __atomic_store_n(&next_dlerror, (st_dlerror_fn)next_definition("dlerror"), __ATOMIC_RELEASE);
+    __atomic_store_n(&st_watch_next_dlopen, (st_dlopen_fn)next_definition("dlopen"), __ATOMIC_RELEASE);
+    __atomic_store_n(&st_watch_next_dlsym, (st_dlsym_fn)next_definition("dlsym"), __ATOMIC_RELEASE);
 }
 
+/* What came later than our constructor may go again, so it is not kept. */
 static st_dlsym_fn real_dlsym(void)
 {
-    if (!__atomic_load_n(&st_watch_next_dlsym, __ATOMIC_ACQUIRE)) {
-        st_watch_resolve();
-    }
-    return st_watch_next_dlsym;
+    st_dlsym_fn real = __atomic_load_n(&st_watch_next_dlsym, __ATOMIC_ACQUIRE);
+    real = real ? real : (st_dlsym_fn)next_definition("dlsym");
+    return real ? real : no_dlsym;
+}
+
+static st_dlopen_fn real_dlopen(void)
+{
+    st_dlopen_fn real = __atomic_load_n(&st_watch_next_dlopen, __ATOMIC_ACQUIRE);
+    real = real ? real : (st_dlopen_fn)next_definition("dlopen");
+    return real ? real : no_dlopen;
+}
+
+void *st_watch_resolve_dlsym(void)
+{
+    return (void *)real_dlsym();
 }
 
 /* A provider that was loaded since the last look is edited before the look-up. Nothing runs after one
@@ -115,14 +148,11 @@ void *st_watch_dlsym_default(void *handle, const char *name)
 
 void *st_watch_before_dlopen(const char *file, int flags)
 {
-    if (!__atomic_load_n(&st_watch_next_dlopen, __ATOMIC_ACQUIRE)) {
-        st_watch_resolve();
-    }
     if (flags & RTLD_DEEPBIND) {
         st_objects_deepbind();
     }
     st_watch_scan();
-    return (void *)st_watch_next_dlopen;
+    return (void *)real_dlopen();
 }
 
 void *st_watch_real_dlsym(void *handle, const char *name)
@@ -132,8 +162,40 @@ void *st_watch_real_dlsym(void *handle, const char *name)
 
 void *st_watch_real_dlopen(const char *file, int flags)
 {
-    real_dlsym();
-    return st_watch_next_dlopen(file, flags);
+    return real_dlopen()(file, flags);
+}
+
+const char *st_watch_real_dlerror(void)
+{
+    st_dlerror_fn real = __atomic_load_n(&next_dlerror, __ATOMIC_ACQUIRE);
+    real = real ? real : (st_dlerror_fn)next_definition("dlerror");
+    return real ? real() : NULL;
+}
+
+struct search {
+    const char *name;
+    uintptr_t address;
+};
+
+static void search(void *arg)
+{
+    struct search *wanted = arg;
+    wanted->address = st_watch_first_definition(wanted->name);
+}
+
+void *st_watch_find_function(const char *name)
+{
+    struct search wanted = {.name = name};
+    if (!st_watch_locked(search, &wanted)) {
+        search(&wanted); /* a forked child that has loaded nothing since: it is alone */
+    }
+    return (void *)wanted.address;
+}
+
+const char *st_watch_own_file(void)
+{
+    const struct link_map *own = st_watch_own_map();
+    return own ? own->l_name : NULL;
 }
 
 void *st_watch_unwrap(void *address)

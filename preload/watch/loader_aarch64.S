@@ -47,8 +47,8 @@ dlsym:
 	mov	x0, x16
 	ret
 .Lresolve:
-	call_keeping_arguments st_watch_resolve
-	b	.Lnext
+	call_keeping_arguments st_watch_resolve_dlsym
+	br	x16
 	.cfi_endproc
 	.size	dlsym, . - dlsym
 

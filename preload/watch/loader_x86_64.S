@@ -44,8 +44,8 @@ dlsym:
 	jz	.Lnext
 	ret
 .Lresolve:
-	call_keeping_arguments st_watch_resolve
-	jmp	.Lnext
+	call_keeping_arguments st_watch_resolve_dlsym
+	jmp	*%rax
 	.cfi_endproc
 	.size	dlsym, . - dlsym
 

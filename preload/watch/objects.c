@@ -259,11 +259,9 @@ static uint32_t fork_count;
 
 static const struct link_map *last_object(uint32_t *ret_count)
 {
-    const struct link_map *map = st_watch_own_map(), *last = NULL;
-    while (map && map->l_prev) {
-        map = map->l_prev;
-    }
-    for (*ret_count = 0; map; map = map->l_next) {
+    const struct link_map *last = NULL;
+    *ret_count = 0;
+    for (const struct link_map *map = st_watch_first_map(); map; map = map->l_next) {
         last = map;
         ++*ret_count;
     }

@@ -63,7 +63,7 @@ static void *dl_replacement(const struct object *object, const struct st_elf *el
     }
     void *real = is_dlsym ? (void *)st_watch_next_dlsym : (void *)st_watch_next_dlopen;
     bool is_lazy = object_contains(object, (uintptr_t)value);
-    return value == real || is_lazy ? (is_dlsym ? (void *)dlsym : (void *)dlopen) : NULL;
+    return (real && value == real) || is_lazy ? (is_dlsym ? (void *)dlsym : (void *)dlopen) : NULL;
 }
 
 /*

@@ -25,7 +25,6 @@ void st_watch_set_matcher(st_watch_matcher matcher)
 void st_watch_start(char **argv)
 {
     st_watch.main_stack_top = (uintptr_t)argv;
-    st_watch_resolve();
     st_watch.may_scan = true;
     st_watch_scan();
     st_watch.is_started = true;

@@ -17,9 +17,13 @@ struct st_thread;
 
 /* ---- start ---- */
 
-/* Find the real dlsym/dlopen, look at the objects present and bind what is known. Call once, from the
- * constructor, after st_watch_set_hooks() and st_watch_set_matcher(). `argv` as the constructor got it
- * (it marks the top of the main thread's stack), may be NULL. */
+/* Find the real dlsym/dlopen. First of all in the constructor, also in a process that is not watched: our two
+ * functions are called there as well. Lock-free, no allocation. */
+void st_watch_resolve(void);
+
+/* Look at the objects present and bind what is known. Call once, from the constructor, after
+ * st_watch_set_hooks() and st_watch_set_matcher(). `argv` as the constructor got it (it marks the top of the
+ * main thread's stack), may be NULL. */
 void st_watch_start(char **argv);
 
 /* Look for new objects now (cheap when there are none). Any thread; not from inside a dl_iterate_phdr callback. */
@@ -70,6 +74,13 @@ void st_watch_call_saved(void (*fn)(void *), void *arg);
 
 void *st_watch_real_dlsym(void *handle, const char *name);
 void *st_watch_real_dlopen(const char *file, int flags);
+/* Of the two above: takes the text, so that the target does not get it. NULL: none. */
+const char *st_watch_real_dlerror(void);
+/* The first function of that name in our link namespace, whatever its scope, or NULL: for what only some versions of
+ * libc have. */
+void *st_watch_find_function(const char *name);
+/* Our own file, as the loader calls it; NULL: not known. */
+const char *st_watch_own_file(void);
 /* The function behind one of our thunks; any other address comes back unchanged. */
 void *st_watch_unwrap(void *address);
 

@@ -14,10 +14,10 @@
 #include "watch.h"
 
 struct st_watch_state {
-    /* set before the process has a second thread, then constant */
+    /* set by the constructor, then constant; a thread that was there before it goes by may_scan */
     struct st_watch_hooks hooks;
     st_watch_matcher matcher;
-    bool may_scan; /* the rules are known: a sanitizer's first look-ups come before that, from within our constructor */
+    atomic_bool may_scan; /* the rules are known: a sanitizer's first look-ups come before, from our constructor */
     bool is_started; /* st_watch_start() is done */
     uintptr_t main_stack_top; /* words of the main thread's stack below it can be read */
 
@@ -55,6 +55,14 @@ void st_objects_lock_is_free(void);
 
 /* ---- far.c ---- */
 
+/* The loader's r_debug since glibc 2.35: a chain, one entry for each link namespace. Older headers do not know it. */
+struct st_namespaces {
+    struct r_debug first;
+    struct st_namespaces *next;
+};
+/* The chain, of which `program` is the first object. NULL: not known. */
+const struct st_namespaces *st_far_namespaces(const struct link_map *program);
+
 /* From now on the shim tells of new objects. Last step of the start. */
 void st_far_start(void);
 void st_far_fork_child(void);
@@ -79,14 +87,16 @@ bool st_patch_slot(struct st_patch *patch, void **slot, const void *address);
 
 typedef void *(*st_dlsym_fn)(void *, const char *);
 typedef void *(*st_dlopen_fn)(const char *, int);
+typedef char *(*st_dlerror_fn)(void);
+/* NULL: before st_watch_resolve(), or not in the process then. */
 extern st_dlsym_fn st_watch_next_dlsym;
 extern st_dlopen_fn st_watch_next_dlopen;
-/* Fill the two above. Idempotent, lock-free, no allocation. */
-void st_watch_resolve(void);
 /* The first definition of a function in the loader's list, or 0. */
 uintptr_t st_watch_first_definition(const char *name);
 /* Our entry in the loader's list of objects. */
 const struct link_map *st_watch_own_map(void);
+/* The head of that list. */
+const struct link_map *st_watch_first_map(void);
 
 /* ---- loader_*.S, exported ---- */
 void *dlsym(void *handle, const char *name);
@@ -101,6 +111,8 @@ void st_watch_after_lookup(const struct st_watch_target *target, const uint64_t 
 
 /* Before the call: have the driver call our thunk of the program's function. The thread is claimed. */
 void st_host_pass(struct st_thread *thread, const struct st_call_row *row, uint64_t *words);
+/* The program's function behind a thunk that the driver was given; anything else comes back unchanged. */
+uint64_t st_host_unwrap(uint64_t given);
 /* After the call: the program sees its own function. */
 void st_host_answer(const struct st_call_row *row, const uint64_t *words);
 

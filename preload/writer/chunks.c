@@ -61,7 +61,9 @@ static void note_in_index(const struct st_chunk_head *head, uint64_t offset, uin
 {
     st_buffer_append(&st_writer.index, &(struct st_index_entry){.offset = offset, .first_ticks = head->first_ticks,
                                                              .last_ticks = head->last_ticks, .kind = head->kind,
-                                                             .rows = rows},
+                                                             .rows = rows,
+                                                             .check = st_chunk_check(st_writer.out.bytes,
+                                                                                     st_writer.out.length)},
                      sizeof(struct st_index_entry));
 }
 

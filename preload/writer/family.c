@@ -1,24 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The run of an ancestor; see family.h. */
+/* Which processes are one run; see family.h. */
 #include "family.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include "preload/trace/chunk.h"
-#include "preload/trace/ring.h"
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
-enum { MAX_GENERATIONS = 32 };
-
-struct ancestor {
-    uint32_t pid;
-    uint64_t start_ticks;
-};
+enum { MAX_GENERATIONS = 64, PIECE_BYTES = 4096, NAME_BYTES = 64 };
 
 bool st_family_stat(uint32_t pid, uint32_t *ret_parent, uint64_t *ret_start_ticks)
 {
@@ -41,75 +34,68 @@ bool st_family_stat(uint32_t pid, uint32_t *ret_parent, uint64_t *ret_start_tick
     return at != NULL;
 }
 
-/* The process itself – an earlier image may have left rings – and its parents, nearest first. */
-static int list_ancestors(struct ancestor *ret)
+/* One entry of an environment, as far as it is read: its beginning, and whether our name was in it. */
+struct entry {
+    char text[NAME_BYTES + PIECE_BYTES];
+    size_t length;
+};
+
+static bool names_us(const struct entry *entry)
 {
-    uint32_t pid = (uint32_t)getpid(), parent = 0;
-    int count = 0;
-    while (pid && count < MAX_GENERATIONS && st_family_stat(pid, &parent, &ret[count].start_ticks)) {
-        ret[count++].pid = pid;
-        pid = parent;
-    }
-    return count;
+    static const char VARIABLE[] = "LD_PRELOAD=";
+    return strncmp(entry->text, VARIABLE, sizeof(VARIABLE) - 1) == 0 && strstr(entry->text, "libstagetap") != NULL;
 }
 
-/* Which ancestor made this ring, or `count`; its trace in `ret_path` (ST_RING_PATH_BYTES). */
-static int owner_of_ring(int folder, const char *name, const struct ancestor *ancestors, int count, char *ret_path)
+/* Was the process started with us in front? */
+static bool is_preloaded(uint32_t pid)
 {
-    struct st_ring_head head;
-    int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC), i = count;
-    if (fd < 0) {
-        return count;
-    }
-    struct stat status;
-    bool is_own = fstat(fd, &status) == 0 && status.st_uid == getuid();
-    if (is_own && read(fd, &head, sizeof(head)) == (ssize_t)sizeof(head) &&
-        memcmp(head.magic, ST_RING_MAGIC, sizeof(head.magic)) == 0 && head.version == ST_RING_VERSION) {
-        for (i = 0; i < count && (ancestors[i].pid != head.pid || ancestors[i].start_ticks != head.pid_start); i++) {
+    char path[64], piece[PIECE_BYTES];
+    struct entry entry = {.length = 0};
+    bool is_found = false;
+    snprintf(path, sizeof(path), "/proc/%u/environ", pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    for (ssize_t got; fd >= 0 && !is_found && (got = read(fd, piece, sizeof(piece))) > 0;) {
+        for (ssize_t i = 0; i < got && !is_found; i++) {
+            if (piece[i] == '\0') {
+                entry.text[entry.length] = '\0';
+                is_found = names_us(&entry);
+                entry.length = 0;
+            } else if (entry.length < sizeof(entry.text) - 1) {
+                entry.text[entry.length++] = piece[i];
+            }
         }
-        memcpy(ret_path, head.trace_path, ST_RING_PATH_BYTES);
-        ret_path[ST_RING_PATH_BYTES - 1] = '\0';
-    }
-    close(fd);
-    return i;
-}
-
-static bool read_run(const char *path, uint8_t ret_run[16])
-{
-    uint8_t bytes[256];
-    struct st_trace_header header;
-    size_t after;
-    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    ssize_t got = fd < 0 ? -1 : read(fd, bytes, sizeof(bytes));
-    bool is_read = got > 0 && st_header_decode(bytes, (size_t)got, &header, &after) == ST_HEADER_OK;
-    if (is_read) {
-        memcpy(ret_run, header.run, 16);
     }
     if (fd >= 0) {
         close(fd);
     }
-    return is_read;
+    return is_found;
 }
 
-bool st_family_run(uint8_t ret_run[16])
+bool st_family_run(const uint8_t boot[16], uint8_t ret_run[16])
 {
-    struct ancestor ancestors[MAX_GENERATIONS];
-    char prefix[48], path[ST_RING_PATH_BYTES];
-    int nearest = list_ancestors(ancestors);
-    int length = snprintf(prefix, sizeof(prefix), "stagetap.%u.", getuid());
-    DIR *folder = opendir("/dev/shm");
-    bool is_found = false;
-    for (const struct dirent *entry; folder && (entry = readdir(folder));) {
-        if (strncmp(entry->d_name, prefix, (size_t)length) == 0) {
-            int owner = owner_of_ring(dirfd(folder), entry->d_name, ancestors, nearest, path);
-            if (owner < nearest && read_run(path, ret_run)) {
-                nearest = owner; /* from now on only nearer ones count */
-                is_found = true;
-            }
+    struct {
+        uint8_t boot[16];
+        uint64_t pid, start_ticks;
+        char space[64]; /* two containers may have a process of this number each */
+    } first = {.pid = (uint64_t)getpid()};
+    uint32_t pid = (uint32_t)getpid(), parent = 0;
+    memcpy(first.boot, boot, sizeof(first.boot));
+    if (!st_family_stat(pid, &parent, &first.start_ticks)) {
+        return false;
+    }
+    for (int i = 0; i < MAX_GENERATIONS && parent && is_preloaded(parent); i++) {
+        uint32_t grandparent = 0;
+        uint64_t start_ticks;
+        if (!st_family_stat(parent, &grandparent, &start_ticks)) {
+            break;
         }
+        first.pid = parent;
+        first.start_ticks = start_ticks;
+        parent = grandparent;
     }
-    if (folder) {
-        closedir(folder);
-    }
-    return is_found;
+    ssize_t length = readlink("/proc/self/ns/pid", first.space, sizeof(first.space) - 1);
+    first.space[length > 0 ? length : 0] = '\0';
+    XXH128_hash_t hash = XXH3_128bits(&first, sizeof(first));
+    memcpy(ret_run, &hash, 16);
+    return true;
 }

@@ -3,18 +3,17 @@
 #include "sink.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "preload/record/clock.h"
+#include "preload/record/files.h"
 #include "preload/trace/chunk.h"
 
 static const char DEFAULT_NAME[] = "stagetap-%e-%p.stap";
@@ -107,7 +106,7 @@ static void make_name(struct name *name, const struct st_sink_request *request)
     }
     expand(name, pattern, request->program);
     struct stat status;
-    if (name->length && name->text[name->length - 1] != '/' && stat(name->text, &status) == 0 &&
+    if (name->length && name->text[name->length - 1] != '/' && st_stat(name->text, &status, 0) == 0 &&
         S_ISDIR(status.st_mode)) {
         put(name, "/"); /* a folder that is there is a folder, slash or not */
     }
@@ -118,13 +117,14 @@ static void make_name(struct name *name, const struct st_sink_request *request)
 
 /* ---- files that are there already --------------------------------------------------------------- */
 
-/* The header of a trace file. False: no file, or not a trace. */
+/* The header of a trace file; a damaged one belongs to a trace as well. False: no file, or not a trace. */
 static bool read_header(int fd, struct st_trace_header *ret_header)
 {
     uint8_t bytes[256];
     size_t after;
     ssize_t got = pread(fd, bytes, sizeof(bytes), 0);
-    return got > 0 && st_header_decode(bytes, (size_t)got, ret_header, &after) == ST_HEADER_OK;
+    enum st_header_status status = got > 0 ? st_header_decode(bytes, (size_t)got, ret_header, &after) : ST_HEADER_CUT;
+    return status == ST_HEADER_OK || status == ST_HEADER_DAMAGED;
 }
 
 static bool is_trace_or_absent(const char *path)
@@ -154,27 +154,46 @@ static int raise_descriptor(int fd)
     if (fd < 0 || fd > 2) {
         return fd;
     }
-    int high = fcntl(fd, F_DUPFD_CLOEXEC, OUT_OF_THE_WAY);
-    high = high < 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 3) : high;
+    int high = st_fcntl(fd, F_DUPFD_CLOEXEC, OUT_OF_THE_WAY);
+    high = high < 0 ? st_fcntl(fd, F_DUPFD_CLOEXEC, 3) : high;
     int saved_errno = errno;
     close(fd);
     errno = saved_errno;
     return high;
 }
 
+/* The name gets a file that is locked already: who finds it there must not take it for one that nobody writes. */
+static int open_locked(const char *path)
+{
+    char unnamed[ST_SINK_PATH_BYTES + 32];
+    snprintf(unnamed, sizeof(unnamed), "%s.%d.new", path, (int)getpid());
+    int fd = raise_descriptor(open(unnamed, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+    if (fd < 0) {
+        return -1;
+    }
+    flock(fd, LOCK_EX | LOCK_NB); /* a fixed name belongs to the process that holds it */
+    if (st_rename_to_free(unnamed, path) == 0) {
+        return fd;
+    }
+    int saved_errno = errno;
+    unlink(unnamed);
+    close(fd);
+    errno = saved_errno;
+    return -1;
+}
+
 static bool create(struct st_sink *sink, const char *path)
 {
-    sink->fd = raise_descriptor(open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+    sink->fd = open_locked(path);
     if (sink->fd < 0) {
         sink->last_errno = errno;
         return false;
     }
     struct stat status;
-    if (fstat(sink->fd, &status) == 0) {
+    if (st_fstat(sink->fd, &status) == 0) {
         sink->device = status.st_dev;
         sink->inode = status.st_ino;
     }
-    flock(sink->fd, LOCK_EX | LOCK_NB); /* a fixed name belongs to the process that holds it */
     snprintf(sink->path, sizeof(sink->path), "%s", path);
     return true;
 }
@@ -203,7 +222,7 @@ static bool keep_older(const char *old)
     }
     for (int n = 1; n < MAX_NUMBERED; n++) {
         snprintf(numbered, sizeof(numbered), "%s.%d", old, n);
-        if (renameat2(AT_FDCWD, old, AT_FDCWD, numbered, RENAME_NOREPLACE) == 0) {
+        if (st_rename_to_free(old, numbered) == 0) {
             return true;
         }
         if (errno != EEXIST) {
@@ -227,7 +246,7 @@ static bool replace_fixed(struct st_sink *sink, const char *path, int existing, 
 {
     char other[ST_SINK_PATH_BYTES + 16];
     struct stat info;
-    bool is_file = lstat(path, &info) == 0 && S_ISREG(info.st_mode);
+    bool is_file = st_stat(path, &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(info.st_mode);
     bool is_held = (existing >= 0 && flock(existing, LOCK_EX | LOCK_NB) != 0) || is_of_this_run(existing, request);
     snprintf(other, sizeof(other), "%s.old", path);
     if (is_file && !is_held && is_trace_or_absent(other) && keep_older(other) && rename(path, other) == 0) {
@@ -318,7 +337,7 @@ bool st_sink_open(struct st_sink *sink, const struct st_sink_request *request)
 static bool is_our_file(const struct st_sink *sink, int fd)
 {
     struct stat status;
-    return fd >= 0 && fstat(fd, &status) == 0 && status.st_dev == sink->device && status.st_ino == sink->inode;
+    return fd >= 0 && st_fstat(fd, &status) == 0 && status.st_dev == sink->device && status.st_ino == sink->inode;
 }
 
 /* The descriptor still is our file, or the file is opened again by its name. */

@@ -4,6 +4,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +19,7 @@ static _Atomic uint32_t own[MAX_OWN];
 static _Atomic uint32_t own_count;
 static uint32_t seen[MAX_SEEN];
 static int seen_count; /* -1: not known */
+static sigset_t mask_before;
 
 void st_threads_add_own(uint32_t tid)
 {
@@ -74,8 +76,36 @@ void st_threads_fork_child(void)
     atomic_store_explicit(&own_count, 0, memory_order_relaxed);
 }
 
+/* The beginning of a file in /proc/self/task, as text. */
+static void read_task(uint32_t tid, const char *file, char *ret_text, size_t size)
+{
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/self/task/%u/%s", tid, file);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t length = fd < 0 ? 0 : read(fd, ret_text, size - 1);
+    if (fd >= 0) {
+        close(fd);
+    }
+    ret_text[length > 0 ? length : 0] = '\0';
+}
+
+/* A thread has the signal mask of the one that started it, or its maker wants no signals for it. */
+static bool blocks_all_signals(uint32_t tid)
+{
+    static const uint64_t CLASSIC = (UINT64_C(1) << 31) - 1; /* 1 … 31 */
+    static const uint64_t UNBLOCKABLE = UINT64_C(1) << (SIGKILL - 1) | UINT64_C(1) << (SIGSTOP - 1);
+    char text[4096];
+    read_task(tid, "status", text, sizeof(text));
+    const char *at = strstr(text, "\nSigBlk:");
+    uint64_t blocked = at ? strtoull(at + strlen("\nSigBlk:"), NULL, 16) : 0;
+    return ((blocked | UNBLOCKABLE) & CLASSIC) == CLASSIC;
+}
+
 void st_threads_before(void)
 {
+    sigset_t all;
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, &mask_before); /* the calling thread's: the mark of what it starts */
     seen_count = list_threads(seen, MAX_SEEN);
 }
 
@@ -88,22 +118,17 @@ void st_threads_after(void)
         for (int k = 0; k < seen_count && is_new; k++) {
             is_new = seen[k] != now[i];
         }
-        if (is_new && !records(now[i])) {
+        if (is_new && blocks_all_signals(now[i])) {
             st_threads_add_own(now[i]);
         }
     }
+    sigprocmask(SIG_SETMASK, &mask_before, NULL);
 }
 
 static bool has_main_thread_ended(void)
 {
-    char path[64], text[512];
-    snprintf(path, sizeof(path), "/proc/self/task/%d/stat", (int)getpid());
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t length = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
-    if (fd >= 0) {
-        close(fd);
-    }
-    text[length > 0 ? length : 0] = '\0';
+    char text[512];
+    read_task((uint32_t)getpid(), "stat", text, sizeof(text));
     const char *name_end = strrchr(text, ')');
     return name_end && strncmp(name_end, ") Z", 3) == 0;
 }

@@ -12,7 +12,9 @@
 
 void st_threads_add_own(uint32_t tid);
 
-/* Around something of ours that may start threads: those that are new at the end are ours. One caller at a time. */
+/* Around something of ours that may start threads: those that are new at the end and block all signals, as the calling
+ * thread does meanwhile, are ours – and not what another thread of the program starts at that time. One caller at a
+ * time. */
 void st_threads_before(void);
 void st_threads_after(void);
 

@@ -15,7 +15,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,9 +29,11 @@
 #include "preload/record/record.h"
 #include "preload/record/syscall.h"
 #include "private.h"
+#include "spawn.h"
 #include "threads.h"
 
 enum { BUSY_POLL_NS = 5000000, IDLE_POLL_NS = 50000000, POLLS_TO_IDLE = 20, SECOND_FLUSH_NS = 10000000 };
+enum { STACK_BYTES = 512 << 10 };
 enum { DEVICE_FLUSH_NS = 250000000 };
 enum readiness { STARTING = 0, BEGUN = 1, NOT_BEGUN = 2 };
 
@@ -285,25 +286,10 @@ static void *run(void *unused)
     return unused;
 }
 
-static bool start_thread(void)
-{
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    pthread_attr_t attributes;
-    pthread_attr_init(&attributes);
-    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    pthread_attr_setstacksize(&attributes, 512 << 10);
-    bool is_started = pthread_create(&st_writer.thread, &attributes, run, NULL) == 0;
-    pthread_attr_destroy(&attributes);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return is_started;
-}
-
 bool st_writer_start(bool (*prepare)(struct st_writer_setup *ret_setup), uint64_t deadline_ns)
 {
     st_writer.prepare = prepare;
-    if (!start_thread()) {
+    if (!st_spawn(run, STACK_BYTES, &st_writer.thread)) {
         return false;
     }
     if (!futex_wait(&st_writer.ready, STARTING, st_clock_ns(CLOCK_MONOTONIC) + deadline_ns)) {

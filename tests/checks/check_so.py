@@ -5,9 +5,10 @@
 It needs nothing but libc, exports only what it must, takes little static TLS, uses no private or very new
 libc symbol, and is bound and initialised early. Prints the highest GLIBC version that it needs.
 
-That must not be newer than the oldest glibc that README.md promises. It is 2.34 because threads and dladdr are part
-of libc itself only since then: on an older one the library would have to need libpthread and libdl, and would bring
-them into every process, or a program without them would not start."""
+That must not be newer than the oldest glibc that README.md promises, on any processor: where a preloaded library lacks
+a version, the loader does not leave it out but ends every program. What libc has only since later (threads, dladdr,
+stat64 …) is looked for at run time, or is a system call: preload/writer/spawn.h, preload/watch/loader.c,
+preload/record/files.h."""
 import re
 import subprocess
 import sys
@@ -16,7 +17,7 @@ EXPORTS = re.compile(r"dlsym|dlopen|InitializeInjectionNvtx2|stagetap_\w+")
 MUST_EXPORT = {"dlsym", "dlopen", "InitializeInjectionNvtx2"}
 NEEDED = re.compile(r"libc\.so\.6|ld-linux[-\w]*\.so\.[12]")
 TLS_BYTES = 256
-OLDEST_GLIBC = (2, 34)
+OLDEST_GLIBC = (2, 17)
 # Of libc's symbols these would mean that something large or dangerous came along. (`exit` is used: for a program whose
 # last thread has ended, preload/writer/threads.h.)
 NOT_WANTED = {"printf", "system", "popen", "abort", "fork", "dlmopen", "pthread_cancel", "setlocale"}

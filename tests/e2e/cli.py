@@ -135,6 +135,24 @@ def views(checks, folder, trace):
         result = lib.stagetap('report', '--explain', word)
         checks.ok(result.returncode == 0 and ': ' in result.stdout, f'--explain {word}', result.stderr)
     checks.equal(2, lib.stagetap('report', '--explain', 'nosuchword').returncode, '--explain of no word: exit 2')
+    rounds = lib.stagetap('rounds', '--rounds', 'warmup=0', trace).stdout
+    checks.ok('rule warmup=0, chosen afterwards' in rounds, 'rounds: a rule chosen afterwards is marked', rounds)
+    checks.ok('chosen afterwards' not in lib.stagetap('rounds', trace).stdout, 'rounds: the rule of the trace is not')
+    for view in (['report'], ['gaps'], ['kernels'], ['transfers'], ['syncs'], ['rounds'], ['stage', 'sample']):
+        heads = lib.stagetap(*view, '--format', 'csv', trace).stdout.splitlines()[0].split(',')
+        checks.equal(len(set(heads)), len(heads), f'{" ".join(view)}: no two CSV columns of one name')
+    checks.ok('×0' not in text, 'report: nothing that ran no time', text)
+    for options, offered in (
+        (['--top', '1', '--min', '0'], ' shown (--top)'),
+        (['--top', '0', '--min', '1s'], ' shown (--min)'),
+        (['--top', '0', '--min', '0', '--stage', 'output/png'], ' shown (--stage)'),
+    ):
+        shown = lib.stagetap('gaps', *options, trace).stdout
+        checks.ok(offered in shown, f'gaps {" ".join(options)}: the footer offers what shows more', shown[-300:])
+    shown = lib.stagetap('kernels', '--top', '1', trace).stdout
+    checks.ok(' shown (--top)\n' in shown, 'kernels --top: nor --min, which cuts gaps', shown[-300:])
+    shown = lib.stagetap('stage', 'output', '--min', '0', trace).stdout
+    checks.ok(re.search(r'gaps of output over .*; of all stages \d+', shown), 'stage: gaps of the stage', shown[-300:])
     document = lib.report(checks, trace) or {}
     strict = lib.stagetap('report', '--strict', trace)
     checks.equal(1 if document.get('missing') else 0, strict.returncode, '--strict: 1 exactly when something is missing')
@@ -180,6 +198,12 @@ def maps(checks, folder):
         'map check: every mistake, and a warning for a double rule',
         result.stderr,
     )
+    result = lib.stagetap('map', 'check', 'python a:b -> encode; log x -> decode; symbol r -> request')
+    checks.ok(
+        result.returncode == 0 and '2 of 3 rules (python, log) are not followed by this version' in result.stderr,
+        'map check: rules that this version does not follow are named, exit 0',
+        (result.returncode, result.stderr),
+    )
     for name, want in (('demo', 0), ('nosuchpreset', 2), (os.path.join(folder, 'absent.map'), 3)):
         result = lib.stagetap('map', 'check', name)
         checks.equal(want, result.returncode, f'map check {os.path.basename(name)}: exit {want}')
@@ -208,6 +232,16 @@ def launcher(checks, folder):
     checks.equal(127, run('no-such-program-here').returncode, 'run: command not found: 127')
     checks.equal(126, run('/etc/passwd').returncode, 'run: not executable: 126')
     checks.equal(126, run('/').returncode, 'run: a folder: 126')
+    result = run('-m', 'python a:b -> encode; symbol r -> request', '--', 'true')
+    lines = [line for line in result.stderr.splitlines() if '1 of 2 rules (python)' in line]
+    checks.equal(1, len(lines), 'run: one line for rules that are not followed')
+    result = run('--mode', 'sideways', '--', 'true')
+    checks.ok(
+        'allowed: trace|off (later versions: baseline|diagnose-sync)' in result.stderr,
+        'run: a bad value: what this version takes, and what is for later',
+        result.stderr,
+    )
+    checks.ok('-o, --output: STAGETAP_OUT' in ' '.join(run('--help').stdout.split()), 'run --help: STAGETAP_OUT')
     for arguments in (
         ['--mode', 'sideways'],
         ['--mode', 'baseline'],

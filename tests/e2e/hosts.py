@@ -9,11 +9,11 @@ import lib
 import placing
 import unchanged
 
-WAYS = ('direct', 'callback', 'captured', 'built', 'threads', 'nonsense', 'many')
-MAP = 'symbol hosts_request -> request; ' + '; '.join(f'symbol hosts_{way} -> {way}' for way in WAYS)
-THUNKS, OTHERS = 256, 3  # stagetap's limit; functions that the program hands over before its 300 numbers
+WAYS = ('direct', 'callback', 'captured', 'built', 'odd', 'threads', 'nonsense', 'many')
+MAP = 'symbol hosts_request -> request; symbol hosts_marked -> marked; ' + '; '.join(f'symbol hosts_{way} -> {way}' for way in WAYS)
+THUNKS, OTHERS = 256, 6  # stagetap's limit; functions that the program hands over before its 300 numbers
 NUMBERS = 300
-HANDED = {'direct': 3, 'callback': 2, 'unattributed/hosts': 8 * 51, 'many': THUNKS - OTHERS}
+HANDED = {'direct': 3, 'callback': 2, 'odd': 4 + 3 + 3, 'unattributed/hosts': 8 * 51, 'many': THUNKS - OTHERS}
 IN_GRAPHS = 4 + 4 * 2  # executions: captured, built
 SPUN_US = {'direct': 3 * 300, 'callback': 2 * 150, None: 4 * 200 + 2 * 50 + 6 * 60}  # at least
 
@@ -60,6 +60,14 @@ def main():
         shown = lib.stagetap('syncs', traced.trace)
         checks.ok('host functions, run by threads of the driver' in shown.stdout, '`stagetap syncs` lists them',
                   shown.stdout)
+        checks.ok('over 1 complete request: 20 of' in shown.stdout and '(--top); handed over' in shown.stdout,
+                  'over which requests, and what would show more', shown.stdout[-400:])
+        stage = lib.stagetap('stage', 'direct', traced.trace).stdout
+        listed = [line for line in stage.splitlines() if line.startswith('libhosts_stages.so')]
+        checks.ok(listed and all(line.split()[1] == 'direct' for line in listed), '`stage` lists those of the stage',
+                  stage[-1500:])
+        none = lib.stagetap('stage', 'nonsense', traced.trace).stdout
+        checks.ok('host functions' not in none, '`stage` of one that has none', none[-1500:])
     checks.finish()
 
 

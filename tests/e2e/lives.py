@@ -13,7 +13,7 @@ MAP = '; '.join(
     f'symbol lives_{name} -> {name}' for name in ('request', 'encode', 'sample', 'decode')
 )
 STAGES = os.path.join(lib.PROGRAMS, 'liblives_stages.so')
-HEADER = struct.Struct('<8sHHI16s16sIIQQQQ')
+HEADER = struct.Struct('<8sHHI16s16sIIQQQQQ16sQ')  # … rate, boot, check
 OURS = ('run.stap', 'run.truth', 'made')  # beginnings of files that are not compared
 PICTURE = 15  # launches of one lives_picture()
 

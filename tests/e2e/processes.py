@@ -12,9 +12,11 @@ import time
 
 import lib
 import lives
+import traces
 
 STORM = {'short': 200, 'long': 2000}
-SMALL_BYTES = 128 << 10  # less than a trace of 48000 launches
+DEVICE_RECORDS = 3  # kind of a chunk
+SMALL_BYTES, SMALL_LAUNCHES = 96 << 10, 48000  # less than a trace of so many launches has as a rule
 
 
 def one_trace(checks, label, run, complete=True):
@@ -96,6 +98,21 @@ def fork_before(checks):
         checks.equal([3 * lives.PICTURE, 4 * lives.PICTURE], sorted(counts), 'fork_before: each has its launches')
 
 
+def run_ids(checks):
+    """What one command with us in front starts is one run, also where the command itself has no CUDA; the next command
+    is another run."""
+    with lib.workdir() as folder:
+        env = lib.environment(True, STAGETAP_OUT=folder + '/', STAGETAP_MAP=lives.MAP)
+        one = ' '.join(lives.lives('pictures', 1))
+        runs = []
+        for _ in range(2):
+            result = lib.run(['sh', '-c', f'{one} & (sh -c "{one}; exit 0"); wait'], env, folder)
+            checks.equal((0, ''), (result.returncode, result.stderr), 'run ids: the shell and its programs')
+            found = {lives.Header(os.path.join(folder, path)).run for path in os.listdir(folder)}
+            runs.append(found - set().union(*runs))
+        checks.equal([1, 1], [len(run) for run in runs], 'run ids: one for each command')
+
+
 def fork_storm(checks, rounds):
     label = f'{rounds} forks while three threads launch'
     with lib.workdir() as folder:
@@ -129,6 +146,32 @@ ENDS = {0: ('exit', 10, True), 1: ('_exit', 11, False), 2: ('quick_exit', 12, Tr
 ENDS.update({4: ('SIGKILL', -9, False), 5: ('return from main', 15, True)})
 
 
+def without_records(checks, name, trace):
+    """As if it had ended before its first device records were written (on an idle machine it has): nothing claims that
+    they are there, and what the host knows is shown."""
+    with open(trace, 'rb') as file:
+        header, chunks = traces.take_apart(file.read())
+    kept = [(head, payload) for head, payload in chunks if head[1] != DEVICE_RECORDS]
+    for number, (head, _) in enumerate(kept):
+        head[0] = number
+    with open(trace, 'wb') as file:
+        file.write(traces.put_together(header, kept))
+    document = lives.report(checks, f'{name} without records', trace, False)
+    if document is None:
+        return
+    checks.equal('not_collected', document['device_time'], f'{name}: no device time')
+    checks.equal(
+        [True, True], [request['complete'] for request in document['requests']], f'{name}: requests end with the host'
+    )
+    checks.ok(not any('yet' in note for note in document['notes']), f'{name}: nothing is to come', document['notes'])
+    screen = lib.stagetap('report', trace).stdout
+    head = screen.splitlines()[0]
+    checks.ok('no device record in the trace' in head and 'measured' not in head, f'{name}: head', head)
+    row = next((line.split() for line in screen.splitlines() if line.startswith('decode ')), [])
+    checks.ok('–' in row and row[4:5] != ['–'], f'{name}: host columns are shown, device columns are not', row)
+    checks.equal(1, lib.stagetap('report', '--strict', trace).returncode, f'{name}: --strict')
+
+
 def ends(checks):
     """While four threads launch. What had returned before the end began is in the trace or its ring."""
     for number, (name, status, is_orderly) in ENDS.items():
@@ -143,6 +186,8 @@ def ends(checks):
             counted, wanted = lives.launches(document) + lives.lost(document), seen.made() + 2 * lives.PICTURE
             checks.ok(counted >= wanted, f'{name}: all {wanted} launches before the end are there', counted)
             checks.equal(2, len(document['requests']), f'{name}: both requests')
+            if number in (1, 3):
+                without_records(checks, name, seen.traces()[0])
             verify = lib.stagetap('verify', seen.traces()[0])
             checks.ok(verify.returncode in (0, 1), f'{name}: verify', verify.stdout[-600:])
             if is_orderly:
@@ -164,6 +209,17 @@ def ends(checks):
         document = lives.report(checks, label, seen.traces()[0])
         if document:
             checks.equal(2, len(document['requests']), f'{label}: both requests')
+    for delay_us in (300, 900, 1600):
+        with lib.workdir() as folder:
+            lives.twice(checks, f'a thread works on when CUDA is done with ({delay_us} us)', folder,
+                        lives.lives('last_worker', delay_us), truth=False, timeout=20)
+    for number, place in enumerate(('malloc', 'dlopen')):
+        with lib.workdir() as folder:
+            begin = time.monotonic()
+            lives.twice(checks, f'exit() in a handler, from within {place}', folder,
+                        lives.lives('exit_in_handler', number), truth=False, MALLOC_ARENA_MAX='1')
+            checks.ok(time.monotonic() - begin < 2.5, f'exit() in a handler, from within {place}: no wait',
+                      time.monotonic() - begin)
 
 
 # ---- files, folders, environment -------------------------------------------------------------------------------
@@ -225,7 +281,8 @@ def limits(checks):
             document = lives.report(checks, label, path)
             if document:
                 lost = document['traces'][0]['lost']
-                checks.ok(lost['limit'] + lost['disk'] > 0, f'{label}: what was lost is counted', lost)
+                missing = SMALL_LAUNCHES - lives.launches(document)
+                checks.ok(missing <= lost['limit'] + lost['disk'], f'{label}: what was lost is counted', (missing, lost))
                 checks.equal(240, len(document['requests']), f'{label}: boundaries go on')
     with lib.workdir() as folder:
         label = 'RLIMIT_NOFILE before'
@@ -291,6 +348,7 @@ def main():
         checks.finish()
     forks(checks)
     fork_before(checks)
+    run_ids(checks)
     fork_storm(checks, STORM['short'])
     images(checks)
     ends(checks)

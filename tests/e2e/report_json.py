@@ -3,6 +3,8 @@
 """`report --json` has every key of the contract in every document, and what was not collected is null, never 0:
 checked on a full trace and on traces without device time (no CUPTI, refused, switched off)."""
 
+import json
+
 import lib
 
 ROW = {
@@ -155,6 +157,35 @@ CAUSES = {
 WITHOUT_DEVICE_TIME = [('SIMGPU_FAULTS', 'no-cupti'), ('SIMGPU_FAULTS', 'no-privilege'), ('STAGETAP_DEVICE', 'none')]
 
 
+def keys_of(schema):
+    """Every name of a property anywhere in it."""
+    found = set()
+    for name, value in schema.items() if isinstance(schema, dict) else []:
+        found |= set(value) if name == 'properties' else set()
+        found |= keys_of(value)
+    for value in schema if isinstance(schema, list) else []:
+        found |= keys_of(value)
+    return found
+
+
+def explained(checks, trace):
+    """Every key of the document, and every column of every table."""
+    with open(lib.SCHEMA, encoding='utf-8') as file:
+        words = keys_of(json.load(file))
+    checks.ok(len(words) > 100, 'explain: the schema has keys', len(words))
+    for view in (['report'], ['gaps'], ['kernels'], ['transfers'], ['syncs'], ['rounds'], ['stage', 'sample']):
+        for more in ([], ['--utc']):
+            page = lib.stagetap(*view, '--format', 'md', *more, trace).stdout.splitlines()
+            heads = [line for line, below in zip(page, page[1:]) if below.startswith('| ---')]
+            checks.ok(heads, f'explain: {" ".join(view)} has tables')
+            words |= {cell.strip() for line in heads for cell in line.strip('|').split('|') if cell.strip()}
+    unknown = [word for word in sorted(words) if lib.stagetap('report', '--explain', word).returncode]
+    checks.equal([], unknown, f'explain: {len(words)} keys and columns')
+    result = lib.stagetap('report', '--explain', 'wall shore')
+    checks.ok('nearest' in result.stderr and 'wall share' in result.stderr, 'explain: a miss: near words', result.stderr)
+    checks.ok(len(result.stderr) < 400, 'explain: a miss: not all words', result.stderr)
+
+
 def objects_at(document, path):
     """Every object at a path like requests.stages, whatever lies in lists between."""
     found = [document]
@@ -260,6 +291,14 @@ def full_trace(checks):
         default = lib.report(checks, traced.trace, what='full trace, default selection')
         if default:
             check_keys(checks, default, 'default selection')
+        explained(checks, traced.trace)
+        for view in (['gaps'], ['kernels'], ['transfers'], ['syncs'], ['rounds'], ['stage', 'sample']):
+            for options in ([] if view == ['rounds'] else [[]]) + [['--request', 'all']]:
+                want = lib.stagetap('report', '--json', *options, traced.trace).stdout
+                got = lib.stagetap(*view, '--json', *options, traced.trace).stdout
+                checks.ok(want and want == got, f'{" ".join(view + options)} --json: the document of report')
+        want = lib.stagetap('report', '--json', '--request', 'all', traced.trace).stdout
+        checks.ok(want == lib.stagetap('rounds', '--json', traced.trace).stdout, 'rounds --json: of all requests')
         return traced.out and lib.pictures(traced.out), traced.process.stdout.count('\n')
 
 

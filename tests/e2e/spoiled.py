@@ -20,6 +20,7 @@ import lib
 import traces
 
 MEMORY_BYTES = 1 << 30
+START_AT = 72  # start_monotonic_ns in the file
 ALLOWED = {'dump': (0, 3), 'report': (0, 3), 'verify': (0, 1, 3)}
 
 
@@ -156,6 +157,51 @@ def spoil_ring(rng, ring):
     return bytes(copy)
 
 
+def every_byte(checks, folder, data, frames, sample=400):
+    """`verify` notices any changed byte: each of the header and the index, and a sample of the others."""
+    path, unnoticed = os.path.join(folder, 'flipped.stap'), []
+    positions = {at for start, end, magic, _ in frames if magic in (traces.HEADER, traces.INDEX) for at in range(start, end)}
+    heads = {at for start, end, _, _ in frames for at in range(start, min(start + 14, end))}  # where zstd has spare bits
+    rng = random.Random(7)
+    positions |= set(rng.sample(sorted(heads), min(len(heads), sample)))
+    positions |= set(rng.sample(range(len(data)), min(len(data), sample)))
+    for position in sorted(positions):
+        copy = bytearray(data)
+        copy[position] ^= rng.choice((0x01, 0x10, 0x20, 0x80, rng.randrange(1, 256)))
+        with open(path, 'wb') as file:
+            file.write(copy)
+        result = lib.stagetap('verify', path)
+        header = position < frames[0][1]
+        if result.returncode not in ((3,) if header else (1,)):
+            unnoticed.append((position, result.returncode, result.stdout[:200]))
+    checks.equal([], unnoticed[:5], f'verify: {len(positions)} bytes changed one by one, each is noticed')
+
+
+def put_wrongly(checks, folder, data, frames):
+    """Two traces in one file, a chunk twice, and a start that no clock has."""
+    path = os.path.join(folder, 'wrong.stap')
+    alone = lib.report(checks, '--request', 'all', path_of(path, data), what='alone')
+    start, end = next((start, end) for start, end, magic, _ in frames if magic == traces.CHUNK)
+    after = next(start for start, _, magic, _ in frames if start >= end and magic in (traces.CHUNK, traces.INDEX))
+    for what, wrong in (('two traces', data + data), ('a chunk twice', data[:after] + data[start:after] + data[after:])):
+        result = lib.stagetap('verify', path_of(path, wrong))
+        checks.equal(1, result.returncode, f'{what}: verify finds it')
+        both = lib.report(checks, '--request', 'all', path, what=what)
+        if alone and both:
+            checks.equal(False, both['traces'][0]['complete'], f'{what}: not complete')
+            checks.equal(alone['requests'], both['requests'], f'{what}: what is read twice counts once')
+    header = bytearray(data)
+    header[START_AT + 7] |= 0x80
+    result = lib.stagetap('report', path_of(path, traces.check_header(header)))
+    checks.equal(3, result.returncode, 'a start after 2^63 ns is no header')
+
+
+def path_of(path, data):
+    with open(path, 'wb') as file:
+        file.write(data)
+    return path
+
+
 def killed_run(checks, folder):
     """Trace and ring file of a process that was killed in the middle of an image."""
     process, paths = killed.start(folder, 'killed')
@@ -180,6 +226,8 @@ def main():
         with open(traced.trace, 'rb') as file:
             data = file.read()
         frames, (header, chunks) = traces.frames(data), traces.take_apart(data)
+        every_byte(checks, folder, data, frames)
+        put_wrongly(checks, folder, data, frames)
         path = os.path.join(folder, 'spoiled.stap')
         checks.equal(
             [], try_file(path, traces.put_together(header, chunks)), 'taken apart and put together again it is read'

@@ -170,7 +170,7 @@ def unknown_rate(checks):
                 data = bytearray(file.read())
                 data[traces.HEADER_RATE] = bytes(8)
                 file.seek(0)
-                file.write(data)
+                file.write(traces.check_header(data))
             return traced
 
         document = lib.compared(checks, label, run_once)

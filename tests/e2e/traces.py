@@ -6,7 +6,11 @@ import ctypes
 import struct
 
 SKIPPABLE = range(0x184D2A50, 0x184D2A60)
+HEADER = 0x184D2A50
 CHUNK = 0x184D2A51
+INDEX = 0x184D2A52
+HEADER_CHECKED = slice(8, 8 + 112)  # bytes in the file that the header's check covers
+HEADER_CHECK = slice(8 + 112, 8 + 120)
 HEADER_RATE = slice(96, 104)  # ticks_per_second in the file
 CHUNK_HEAD = struct.Struct('<IIIIIIQQQQQQ')  # sequence kind compressed payload ring thread slots ticks lost check
 
@@ -72,6 +76,13 @@ def xxh64(data):
     total = (total ^ total >> 33) * primes[1] & mask
     total = (total ^ total >> 29) * primes[2] & mask
     return total ^ total >> 32
+
+
+def check_header(data):
+    """The trace with the header's check made right again."""
+    copy = bytearray(data)
+    copy[HEADER_CHECK] = struct.pack('<Q', xxh64(bytes(copy[HEADER_CHECKED])))
+    return bytes(copy)
 
 
 class Zstd:

@@ -16,6 +16,8 @@ E2E_STAGE void hosts_direct(struct hosts_work *work);
 E2E_STAGE void hosts_callback(struct hosts_work *work);
 E2E_STAGE void hosts_captured(struct hosts_work *work);
 E2E_STAGE void hosts_built(struct hosts_work *work);
+E2E_STAGE void hosts_marked(void *argument);
+E2E_STAGE void hosts_odd(struct hosts_work *work);
 E2E_STAGE void hosts_threads(struct hosts_work *work);
 E2E_STAGE void hosts_many(struct hosts_work *work);
 E2E_STAGE void hosts_nonsense(struct hosts_work *work);

@@ -169,6 +169,43 @@ void hosts_built(struct hosts_work *work)
     e2e_log("built", 0, -1, start_ns);
 }
 
+/* A stage of the map that the program hands over, too. */
+void hosts_marked(void *argument)
+{
+    atomic_fetch_add((_Atomic int *)argument, 1);
+}
+
+static _Atomic int both_ways;
+
+static void count_both_ways(void)
+{
+    atomic_fetch_add(&both_ways, 1);
+}
+
+/* One function with two signatures, as no program should, and a stage function. */
+void hosts_odd(struct hosts_work *work)
+{
+    uint64_t start_ns = e2e_now_ns();
+    _Atomic int marked = 0;
+    struct host_node params = {.function = hosts_marked, .argument = &marked};
+    void *node;
+    CUgraph graph;
+
+    for (int i = 0; i < 4; i++)
+        CHECK(cuLaunchHostFunc(work->stream, hosts_marked, &marked));
+    for (int i = 0; i < 3; i++) {
+        CHECK(cuStreamAddCallback(work->stream, (void (*)(CUstream, CUresult, void *))(void *)count_both_ways,
+                                  &marked, 0));
+        CHECK(cuLaunchHostFunc(work->stream, (host_function)(void *)count_both_ways, work));
+    }
+    CHECK(cuStreamSynchronize(work->stream));
+    CHECK(cuGraphCreate(&graph, 0));
+    CHECK(cuGraphAddHostNode(&node, graph, NULL, 0, &params));
+    CHECK(cuGraphHostNodeGetParams(node, &params));
+    printf("odd %d %d, %s\n", marked, both_ways, params.function == hosts_marked ? "the same" : "ANOTHER");
+    e2e_log("odd", 0, -1, start_ns);
+}
+
 struct helper {
     struct hosts_work *work;
     struct counter counter;
@@ -245,6 +282,7 @@ void hosts_request(struct hosts_work *work)
     hosts_callback(work);
     hosts_captured(work);
     hosts_built(work);
+    hosts_odd(work);
     hosts_threads(work);
     hosts_nonsense(work);
     hosts_many(work);

@@ -135,6 +135,8 @@ static const struct {
     {"end", lives_end},
     {"end_late", lives_end_late},
     {"last_thread", lives_last_thread},
+    {"last_worker", lives_last_worker},
+    {"exit_in_handler", lives_exit_in_handler},
     {"short_threads", lives_short_threads},
     {"many_threads", lives_many_threads},
     {"cancel", lives_cancel},

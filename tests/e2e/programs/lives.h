@@ -61,6 +61,8 @@ int lives_exec(int number);
 int lives_end(int number);
 int lives_end_late(int number);
 int lives_last_thread(int number);
+int lives_last_worker(int number);
+int lives_exit_in_handler(int number);
 int lives_short_threads(int number);
 int lives_many_threads(int number);
 int lives_cancel(int number);

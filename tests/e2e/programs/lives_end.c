@@ -2,6 +2,7 @@
 /* Cases of how a process ends, and of what it does with its files, folder and environment; see lives.h. */
 #include "lives.h"
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
@@ -86,6 +87,60 @@ int lives_last_thread(int number)
         return 1;
     pthread_detach(thread);
     pthread_exit(NULL);
+}
+
+static void *uses_cuda(void *argument)
+{
+    lives_set_up();
+    lives_launch_and_wait((void *)5l);
+    return argument;
+}
+
+static void *works_on(void *argument)
+{
+    nanosleep(&(struct timespec){.tv_nsec = 350000000}, NULL);
+    puts("the last thread is done");
+    return argument;
+}
+
+/* main() is left, one thread uses CUDA and ends, and another – started while CUDA comes up – works on without it. */
+int lives_last_worker(int number)
+{
+    pthread_t user, worker;
+
+    if (pthread_create(&user, NULL, uses_cuda, NULL) != 0)
+        return 1;
+    nanosleep(&(struct timespec){.tv_nsec = number * 1000l}, NULL);
+    if (pthread_create(&worker, NULL, works_on, NULL) != 0)
+        return 1;
+    pthread_detach(user);
+    pthread_detach(worker);
+    pthread_exit(NULL);
+}
+
+static void exit_here(int signal)
+{
+    (void)signal;
+    exit(16);
+}
+
+/* exit() in a signal handler that comes in the middle of malloc() or dlopen(): no program should, many do. */
+int lives_exit_in_handler(int number)
+{
+    void *blocks[64] = {NULL};
+
+    lives_set_up();
+    lives_picture(NULL);
+    signal(SIGALRM, exit_here);
+    ualarm(30000, 0);
+    for (unsigned int i = 0;; i++) {
+        if (number == 0) {
+            free(blocks[i % 64]);
+            blocks[i % 64] = malloc(2000 + (i * 7919) % 60000);
+        } else {
+            dlclose(dlopen("libm.so.6", RTLD_NOW));
+        }
+    }
 }
 
 /* ---- files -------------------------------------------------------------------------------------------------- */

@@ -211,6 +211,28 @@ static void uncovered_request(void **state)
     }
 }
 
+/* Only requests that have no end, or whose device work is not in the trace whole: none of them is said to be taken. */
+static void only_open_requests(void **state)
+{
+    static const struct scene_span spans[] = {
+        {1, ST_ROLE_REQUEST, "request", 0, 100, 1, 0, 1, 0, 0},
+        {1, ST_ROLE_REQUEST, "request", 100, OPEN, 2, 0, 2, 0, 0},
+    };
+    static const struct scene_call calls[] = {
+        {1, LAUNCH, 10, 12, 1, 1}, {1, LAUNCH, 20, 22, 1, 2}, {1, LAUNCH, 110, 112, 2, 3}};
+    static const struct scene_op ops[] = {{1, ST_OP_KERNEL, 0, 15, 20, "k"}};
+    struct scene scene = SCENE(spans, calls, ops);
+    scene.is_cut = true;
+    struct st_report report = scene_report(&scene, NULL);
+    assert_int_equal(report.open_requests, 2);
+    assert_null(strstr(report.selection_note, "taken"));
+    assert_true(report.requests[0].host_return_ns.known);
+    for (size_t i = 0; i < report.notes.count; i++) {
+        assert_null(strstr(report.notes.items[i], "yet"));
+    }
+    st_report_finish(&report);
+}
+
 /*
  * A rule has matched when a span says so, whatever its count says: that is only written when the trace is closed. Of a
  * trace that just ends, no rule is accused.
@@ -305,6 +327,7 @@ static void no_request(void **state)
     assert_int_equal(report.gaps_total_ns, 305000);
     assert_int_equal(report.gaps[1].request.number, 0);
     assert_string_equal(report.gaps[1].cause, "host_late.after_sync");
+    assert_string_equal(report.gaps[3].drained_why, "process begin");
     const struct st_report_row *sample = scene_row(report.before_first, report.before_first_count, "sample");
     assert_int_equal(sample->devices[0].busy_ns, 165000);
     assert_int_equal(sample->waiting_ns.value, 87000);
@@ -504,7 +527,8 @@ int main(void)
         cmocka_unit_test(order_before_time),
         cmocka_unit_test(worker_thread), cmocka_unit_test(after_and_load), cmocka_unit_test(load_between),
         cmocka_unit_test(open_request),
-        cmocka_unit_test(uncovered_request), cmocka_unit_test(unmatched_rules), cmocka_unit_test(no_request),
+        cmocka_unit_test(uncovered_request), cmocka_unit_test(only_open_requests),
+        cmocka_unit_test(unmatched_rules), cmocka_unit_test(no_request),
         cmocka_unit_test(step_end),
         cmocka_unit_test(lost_calls),    cmocka_unit_test(clocks_apart),   cmocka_unit_test(phases),
         cmocka_unit_test(rules),         cmocka_unit_test(bad_options),    cmocka_unit_test(lists),

@@ -129,10 +129,55 @@ static void full_queue(void **state)
     const struct scene scene = SCENE(spans, calls, ops);
     struct st_report report = scene_report(&scene, NULL);
     expect_parts(&report, "sample", 1200, NOT, NOT, 295, 350);
+    assert_true(report.notes.count > 0 && strstr(report.notes.items[report.notes.count - 1], "own CPU") != NULL);
     assert_int_equal(report.sync_count, 1);
     assert_string_equal(report.syncs[0].call, "cuLaunchKernel");
     assert_int_equal(report.syncs[0].wait_ns, 350000);
     st_report_finish(&report);
+}
+
+/* `count` launches of `length` µs kernels, entered every 10 µs from 0 on; launch `held` (from 1) takes until the end of
+ * the kernel that runs 300 µs later, whether that is a full queue or a lost CPU. Prompt ones go on behind it where
+ * `more`. Returns what is shown as waiting, in µs. */
+static int64_t waiting_at(size_t count, size_t held, int64_t length, size_t more)
+{
+    static struct scene_call calls[2048];
+    static struct scene_op ops[2048];
+    static const struct scene_span spans[] = {
+        {1, ST_ROLE_REQUEST, "request", 0, 4000000, 1, 0, 1, 0, 0},
+        {1, ST_ROLE_STAGE, "sample", 0, 4000000, 2, 1, 1, 0, 0},
+    };
+    int64_t at = 1;
+    for (size_t i = 0; i < count + more; i++, at += 10) {
+        int64_t start = 10 + (int64_t)i * length, end = at + 5;
+        if (i + 1 == held) {
+            end = 10 + ((at + 300 - 10) / length + 1) * length + 2;
+        }
+        calls[i] = (struct scene_call){1, LAUNCH, at, end, 2, (int64_t)i + 1};
+        ops[i] = (struct scene_op){(int64_t)i + 1, ST_OP_KERNEL, 0, start, start + length, "k"};
+        at = end > at + 5 ? end : at;
+    }
+    const struct scene scene = {.spans = spans, .span_count = 2, .calls = calls, .call_count = count + more,
+                                .ops = ops, .op_count = count + more};
+    struct st_report report = scene_report(&scene, NULL);
+    const struct st_report_request *request = &report.requests[0];
+    int64_t waiting = scene_row(request->stages, request->stage_count, "sample")->waiting_ns.value / 1000;
+    st_report_finish(&report);
+    return waiting;
+}
+
+/*
+ *   thread   (1)(2)(3) … (40 ········)(41)(42) …    a lost CPU: behind it the queue takes more and more at once
+ *   device   [1   ][2   ] …           ]             … and where kernels are short, one ends whenever the call returns
+ */
+static void preempted_or_full(void **state)
+{
+    assert_true(waiting_at(40, 40, 1000, 0) > 300);  /* as deep as ever, and at the end of a long kernel: full */
+    assert_int_equal(waiting_at(40, 40, 1000, 60), 0); /* 60 more went in at once */
+    assert_int_equal(waiting_at(40, 20, 1000, 0), 0);  /* the same while the queue was filled */
+    assert_int_equal(waiting_at(40, 40, 20, 0), 0);    /* short kernels: an end tells nothing … */
+    assert_true(waiting_at(1024, 1024, 20, 0) > 300);  /* … but in front of a very deep queue */
+    assert_int_equal(waiting_at(1024, 512, 20, 0), 0); /* which that was not yet */
 }
 
 /* A span that is left late ends, for the sums, with the one around it; one of another request inside is none of this
@@ -160,7 +205,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cpu_split),     cmocka_unit_test(waiting_copy), cmocka_unit_test(spinning_copy),
-        cmocka_unit_test(full_queue), cmocka_unit_test(odd_nesting),
+        cmocka_unit_test(full_queue), cmocka_unit_test(preempted_or_full),
+        cmocka_unit_test(odd_nesting),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -144,6 +144,65 @@ static void damaged_anywhere(void **state)
     st_buffer_finish(&file);
 }
 
+/* With header and index every flipped byte is noticed, also where zstd does not mind. */
+static void damaged_with_index(void **state)
+{
+    struct st_buffer file = {0};
+    uint64_t ends[CHUNKS + 1];
+    struct st_index_entry entries[CHUNKS];
+    struct st_reader_summary summary;
+    make_trace(&file, ends);
+    for (size_t i = 0; i < CHUNKS; i++) {
+        entries[i] = (struct st_index_entry){.offset = ends[i],
+                                             .kind = ST_CHUNK_EVENTS,
+                                             .check = st_chunk_check(file.bytes + ends[i], ends[i + 1] - ends[i])};
+    }
+    assert_true(st_index_encode(entries, CHUNKS, &file));
+    write_file("good.stap", file.bytes, file.length);
+    assert_int_equal(st_reader_verify(in_folder("good.stap"), NULL, &summary, NULL), ST_OK);
+    assert_true(summary.has_index);
+    assert_int_equal(summary.index_faults + summary.problem_count, 0);
+    for (size_t at = 0; at < file.length; at++) {
+        for (uint8_t bits = 0x01; bits; bits = bits == 0x01 ? 0x55 : bits == 0x55 ? 0x80 : 0) {
+            struct st_err err;
+            file.bytes[at] ^= bits;
+            write_file("bad.stap", file.bytes, file.length);
+            file.bytes[at] ^= bits;
+            enum st_status status = st_reader_verify(in_folder("bad.stap"), NULL, &summary, &err);
+            assert_true(status != ST_OK || summary.problem_count > 0 || !summary.has_index);
+            assert_true(status != ST_OK || !summary.has_index || summary.index_faults + summary.damaged_chunks +
+                        summary.skipped_bytes + summary.missing_chunks + summary.trailing_bytes > 0);
+            assert_true(at >= ends[0] || status != ST_OK);
+        }
+    }
+    st_buffer_finish(&file);
+}
+
+/* A header of 1.0 has no check: it is read; damage in a newer one is told from a file that is none of ours. */
+static void header_with_and_without_check(void **state)
+{
+    struct st_buffer file = {0};
+    uint64_t ends[CHUNKS + 1];
+    struct st_reader_summary summary;
+    struct st_trace_header header;
+    struct st_err err;
+    make_trace(&file, ends);
+    file.bytes[8 + offsetof(struct st_trace_header, pid)] ^= 1;
+    write_file("damaged.stap", file.bytes, file.length);
+    assert_int_equal(st_reader_verify(in_folder("damaged.stap"), &header, &summary, &err), ST_NOT_A_TRACE);
+    assert_non_null(strstr(err.what, "header is damaged"));
+    const uint32_t old_bytes = offsetof(struct st_trace_header, check);
+    memmove(file.bytes + 8 + old_bytes, file.bytes + ends[0], file.length - ends[0]);
+    file.length -= sizeof(header) - old_bytes;
+    memcpy(file.bytes + 4, &old_bytes, sizeof(old_bytes));
+    memcpy(file.bytes + 8 + offsetof(struct st_trace_header, header_bytes), &old_bytes, sizeof(old_bytes));
+    write_file("old.stap", file.bytes, file.length);
+    assert_int_equal(st_reader_verify(in_folder("old.stap"), &header, &summary, &err), ST_OK);
+    assert_int_equal(summary.chunks, CHUNKS);
+    assert_int_equal(summary.problem_count, 0);
+    st_buffer_finish(&file);
+}
+
 static void not_ours(void **state)
 {
     static const uint8_t noise[4096] = {0x50, 0x2a, 0x4d, 0x18, 0xff, 0xff, 0xff, 0xff, 'S', 'T', 'A', 'G', 'E'};
@@ -309,6 +368,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cut_anywhere),  cmocka_unit_test(damaged_anywhere), cmocka_unit_test(not_ours),
+        cmocka_unit_test(damaged_with_index), cmocka_unit_test(header_with_and_without_check),
         cmocka_unit_test(unknown_frame), cmocka_unit_test(ring_after_file),  cmocka_unit_test(find_newest),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

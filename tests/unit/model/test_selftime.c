@@ -191,7 +191,68 @@ static void two_devices(void **state)
     assert_int_equal(row->copies[ST_COPY_P2P].busy_ns.value, 20000); /* on both devices */
     assert_int_equal(row->memsets.count.value, 1);
     assert_int_equal(row->memsets.bytes.value, 64);
+    assert_int_equal(report.kernel_count, 1);
+    assert_int_equal(report.kernels[0].count, 2);
     st_report_finish(&report);
+
+    /* one device alone: its work in the lists, zeros for one that did nothing; wall shares stay */
+    report = scene_report(&scene, &(struct st_report_options){.device = 1});
+    assert_int_equal(report.kernels[0].count, 1);
+    assert_int_equal(report.kernels[0].total_ns, 20000);
+    assert_int_equal(report.transfer_count, 1);
+    assert_string_equal(report.transfers[0].direction, "p2p");
+    st_report_finish(&report);
+    report = scene_report(&scene, &(struct st_report_options){.device = 2});
+    assert_true(report.kernels_known && report.transfers_known && report.gaps_known);
+    assert_int_equal(report.kernel_count + report.transfer_count, 0);
+    request = &report.requests[0];
+    assert_true(request->devices_known);
+    assert_int_equal(request->device_count, 1);
+    static const struct scene_expected_row on_2[] = {
+        {"sample", 1, 100, 100, 100, 0, 0, 0, 0, 2},
+        {"unattributed", 0, 0, 0, 0, 0, 0, 0, 0, 0},
+    };
+    scene_expect_rows(request, 2, on_2, 2);
+    scene_expect_device(request, &(struct scene_expected_device){2, 0, 0, 0, 0, 0, 0, 100});
+    assert_int_equal(report.gap_count, 1);
+    st_report_finish(&report);
+}
+
+/*
+ * Two waits for two devices; --device lists those during which that device worked, and only its work.
+ *
+ *   µs         0         20        40        60        80   100
+ *   thread     (L0)(L1)  (sync 20   45)    (sync 60     90)(sync 92 - 95: for nothing)
+ *   device 0   [10 a        40]
+ *   device 1             [20 b                       85]
+ */
+static void waits_by_device(void **state)
+{
+    static const struct scene_span spans[] = {
+        {1, ST_ROLE_REQUEST, "request", 0, 100, 1, 0, 1, 0, 0},
+        {1, ST_ROLE_STAGE, "sample", 0, 50, 2, 1, 1, 0, 0},
+        {1, ST_ROLE_STAGE, "decode", 50, 100, 3, 1, 1, 0, 0},
+    };
+    static const struct scene_call calls[] = {
+        {1, LAUNCH, 1, 2, 2, 1}, {1, LAUNCH, 3, 4, 2, 2},  {1, SYNC, 20, 45, 2},
+        {1, SYNC, 60, 90, 3},    {1, SYNC, 92, 95, 3},
+    };
+    static const struct scene_op ops[] = {{1, ST_OP_KERNEL, 0, 10, 40, "a"}, {2, ST_OP_KERNEL, 1, 20, 85, "b"}};
+    static const int64_t awaited[2][2] = {{20000, 0}, {25000, 25000}}; /* of the wait in sample, in decode */
+    const struct scene scene = SCENE(spans, calls, ops);
+    struct st_report report = scene_report(&scene, NULL);
+    assert_int_equal(report.sync_count, 2);
+    st_report_finish(&report);
+    for (int64_t device = 0; device < 3; device++) {
+        report = scene_report(&scene, &(struct st_report_options){.device = device});
+        assert_int_equal(report.sync_count, device == 0 ? 1 : device == 1 ? 2 : 0);
+        for (size_t i = 0; i < report.sync_count; i++) {
+            bool in_decode = strcmp(report.syncs[i].blocked_stage, "decode") == 0;
+            assert_int_equal(report.syncs[i].count, 1);
+            assert_int_equal(report.syncs[i].awaited_stages[0].duration_ns, awaited[device][in_decode]);
+        }
+        st_report_finish(&report);
+    }
 }
 
 /*
@@ -310,6 +371,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nested),      cmocka_unit_test(spill_and_overlap), cmocka_unit_test(two_devices),
+        cmocka_unit_test(waits_by_device),
         cmocka_unit_test(deepest_row),
         cmocka_unit_test(overlapping_requests), cmocka_unit_test(counting),
         cmocka_unit_test(kernel_rule), cmocka_unit_test(no_device_time),

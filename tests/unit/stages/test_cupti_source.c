@@ -13,6 +13,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include <dlfcn.h>
 #include <pthread.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -22,6 +23,7 @@
 #include "preload/device/cupti_abi.h"
 #include "preload/device/device.h"
 #include "preload/watch/watch.h"
+#include "preload/writer/spawn.h"
 
 #define PATH "/made/up/libcupti.so.13"
 
@@ -223,6 +225,16 @@ void *st_watch_real_dlsym(void *handle, const char *name)
 #undef ADDRESS
     CHECK(!"unknown function");
     return NULL;
+}
+
+const char *st_watch_real_dlerror(void)
+{
+    return NULL;
+}
+
+static void *find_function(const char *name)
+{
+    return dlsym(RTLD_DEFAULT, name);
 }
 
 int st_call_find(const char *name)
@@ -467,5 +479,6 @@ int main(void)
         cmocka_unit_test(test_hang_at_the_end), cmocka_unit_test(test_refused_by_settings),
         cmocka_unit_test(test_forked),          cmocka_unit_test(test_forked_before),
     };
+    st_spawn_find = find_function;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

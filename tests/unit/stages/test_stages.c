@@ -126,6 +126,11 @@ void *st_watch_real_dlsym(void *handle, const char *name)
     return address;
 }
 
+const char *st_watch_own_file(void)
+{
+    return "/ours/lib.so";
+}
+
 /* ---- the map ---- */
 
 static struct st_map_rule rules[64];
@@ -492,14 +497,10 @@ static void test_many_names(void **state)
 
 static void test_environment(void **state)
 {
-    char first[4096];
-
     setenv("NVTX_INJECTION64_PATH", "/other/tool.so", 1);
     st_stages_on_provider();
     st_stages_on_provider();
-    snprintf(first, sizeof(first), "%s", getenv("NVTX_INJECTION64_PATH"));
-    assert_int_equal(first[0], '/');
-    assert_non_null(strstr(first, "test_stages"));
+    assert_string_equal(getenv("NVTX_INJECTION64_PATH"), "/ours/lib.so");
     assert_string_equal(getenv("STAGETAP_INTERNAL_NVTX_CHAIN"), "/other/tool.so");
 }
 

@@ -307,7 +307,27 @@ static void test_words_between_the_tables_are_explained(void **state)
                                         "shape",
                                         "with tail",
                                         "outside",
-                                        "spread"};
+                                        "spread",
+                                        "host functions",
+                                        "host function",
+                                        "handed over in",
+                                        "handed over",
+                                        "captured",
+                                        "ran",
+                                        "left out",
+                                        "process",
+                                        "clock",
+                                        "manifest",
+                                        "uuid",
+                                        "own overhead",
+                                        "failed",
+                                        "edges",
+                                        "graph",
+                                        "not closed",
+                                        "chosen afterwards",
+                                        "no device record in the trace",
+                                        "process begin",
+                                        "memory"};
 
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) check_explained(words[i]);
     assert_string_equal(st_explain("busy_ns")->name, "busy");
@@ -316,6 +336,43 @@ static void test_words_between_the_tables_are_explained(void **state)
     assert_null(st_explain(""));
     assert_null(st_explain("ms"));
     assert_null(st_explain("|"));
+}
+
+static void test_no_word_is_explained_twice(void **state)
+{
+    for (size_t i = 0; i < st_explanation_count; i++) {
+        const char *words = st_explanations[i].screen;
+        char first[128];
+
+        snprintf(first, sizeof(first), "%.*s", (int)strcspn(words, "|"), words);
+        for (size_t k = 0; k < i; k++) {
+            const char *others = st_explanations[k].screen;
+            size_t length = strcspn(others, "|");
+
+            if (strlen(first) == length && strncasecmp(first, others, length) == 0) fail_msg("\"%s\" twice", first);
+        }
+    }
+}
+
+static void check_nearest(const char *word, const char *wanted)
+{
+    const char *words[ST_NEAREST];
+    size_t lengths[ST_NEAREST], count = st_explain_nearest(word, words, lengths);
+
+    assert_int_equal(count, ST_NEAREST);
+    for (size_t i = 0; i < count; i++) {
+        if (lengths[i] == strlen(wanted) && memcmp(words[i], wanted, lengths[i]) == 0) return;
+    }
+    fail_msg("\"%s\" is not near \"%s\"", wanted, word);
+}
+
+static void test_a_slip_finds_the_word(void **state)
+{
+    check_nearest("wal", "wall");
+    check_nearest("own cpus", "own CPU");
+    check_nearest("unatributed", "unattributed");
+    check_nearest("host fun", "host functions");
+    check_nearest("deviec busy", "device busy");
 }
 
 /* The closed list of the specification: each has words of its own and a text. */
@@ -373,6 +430,37 @@ static void test_losses_are_on_the_first_line(void **state)
     text[strcspn(text, "\n")] = '\0';
     assert_non_null(strstr(text, "trace: complete, 241 events lost (ring full, limit) ·"));
     free(text);
+}
+
+/* No complete request: what the host knows of the one that returned, and no device figure of it. */
+static void test_an_open_request_is_shown_where_there_is_no_other(void **state)
+{
+    struct st_report report = sample_report();
+    struct st_filter filter = {.top = 20};
+    struct st_report_request open = report.requests[0], unfinished = open;
+    struct st_report_request both[2];
+    char *text;
+
+    open.complete = unfinished.complete = open.devices_known = unfinished.devices_known = false;
+    open.phase = unfinished.phase = ST_PHASE_NONE;
+    open.wall_ns.known = unfinished.wall_ns.known = unfinished.host_return_ns.known = false;
+    unfinished.id.number = 3;
+    both[0] = open;
+    both[1] = unfinished;
+    report.requests = both;
+    report.request_count = 2;
+    report.typical = -1;
+    report.selected_requests = 0;
+    report.selection = "all";
+    assert_ptr_equal(st_view_request(&report), &both[0]);
+    text = show(st_view_report, &report, &filter, (struct st_style){0});
+    assert_non_null(strstr(text, "request 2 (open: when its device work was done is not in the trace): \xe2\x80\x93;"));
+    assert_non_null(strstr(text, "identity: \xe2\x80\x93 (the request is open)\n"));
+    assert_non_null(strstr(text, "open: host figures as far as the trace goes"));
+    assert_null(strstr(text, "80.00    80.00")); /* what the device is known to have done for sample */
+    free(text);
+    report.selected_requests = 1; /* complete requests were selected, but none is listed */
+    assert_null(st_view_request(&report));
 }
 
 static void collect_missing(void *context, const char *what)
@@ -487,7 +575,10 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_cause_and_drain_are_never_cut),
         cmocka_unit_test(test_every_head_of_every_table_is_explained),
         cmocka_unit_test(test_words_between_the_tables_are_explained),
+        cmocka_unit_test(test_an_open_request_is_shown_where_there_is_no_other),
         cmocka_unit_test(test_every_cause_has_words),
+        cmocka_unit_test(test_no_word_is_explained_twice),
+        cmocka_unit_test(test_a_slip_finds_the_word),
         cmocka_unit_test(test_losses_are_on_the_first_line),
         cmocka_unit_test(test_missing_is_what_strict_counts),
         cmocka_unit_test(test_without_a_request_there_is_a_table_and_a_hint),

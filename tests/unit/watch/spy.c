@@ -70,6 +70,7 @@ static void start(int argc, char **argv, char **envp)
         st_watch_set_matcher(match);
     }
     pthread_atfork(NULL, NULL, in_child);
+    st_watch_resolve();
     st_watch_start(argv);
     knows_main = st_watch_at_main(on_main);
 }
