@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The activity buffers lent to CUPTI: a bounded pool in one reserved mapping (pages are touched only when
- * used), and small spare buffers for when all are out – what lands in a spare one is counted and thrown
- * away. The two callbacks run on any thread, inside the target's CUDA calls: no lock, no system call, no
- * CUPTI call.
+ * The activity buffers lent to CUPTI: a bounded pool (pages are touched only when used), and small spare buffers for
+ * when all are out – what lands in a spare one is counted and thrown away. The two callbacks run on any thread, inside
+ * the target's CUDA calls: no lock, no system call, no CUPTI call.
  */
 #ifndef ST_DEVICE_BUFFERS_H
 #define ST_DEVICE_BUFFERS_H
@@ -14,7 +13,7 @@
 
 #include "records.h"
 
-/* Reserve the pool. `sizes` is kept (to count what is thrown away). False: no memory; then all buffers are spare. */
+/* Make the pool. `sizes` is kept (to count what is thrown away). False: no memory; then all buffers are spare. */
 bool st_buffers_init(const struct st_cupti_sizes *sizes);
 
 /* The callbacks for cuptiActivityRegisterCallbacks. */
