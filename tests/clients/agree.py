@@ -112,6 +112,8 @@ def compare(seen, truth_path, has_device_times=True):
     told, faults = seen_figures(seen), []
     truth = truth_figures(ops, calls)
     for key, value in truth.items():
+        if key == 'graph_nodes' and not has_device_times:
+            continue  # where there are device records at all, nodes are counted by them
         if told[key] != value:
             faults.append(f'{key}: truth {value}, report {told[key]}')
     trace = seen.report['traces'][0]
