@@ -41,7 +41,9 @@ def run_clients(folder, names):
             done = subprocess.run([str(folder / name / "run")], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                   stderr=subprocess.STDOUT, text=True)
             state = {0: "OK", 77: "SKIP"}.get(done.returncode, "FAIL")
-            print("\n".join(line for line in done.stdout.splitlines() if state == "FAIL" or line.startswith("|")))
+            for line in done.stdout.splitlines():
+                if state == "FAIL" or line.startswith("|"):
+                    print(line)
             result = ("client " + name, state, last_line(done.stdout))
         results.append(result)
         print("client %s: %s %s" % (name, {"OK": "ok", "SKIP": "skip"}.get(result[1], "FAIL"), result[2]))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What most programs do: memory of every kind, copies, memsets, launches in several streams, events, a host function.
 // Compiled with the shared runtime, with the static one, and for per-thread default streams.
-#include "check.h"
+#include "check.cuh"
 
 static const int N = 1 << 16;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A captured graph with two branches, one made node by node, an updated one; each is launched several times.
-#include "check.h"
+#include "check.cuh"
 
 __global__ void step(float *values, int n)
 {

@@ -7,7 +7,7 @@
 
 #include <cuda.h>
 
-#include "check.h"
+#include "check.cuh"
 
 static inline void fail_unless_ok(CUresult result, int line, const char *call)
 {

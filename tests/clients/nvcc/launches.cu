@@ -3,7 +3,7 @@
 // memory and variables.
 #include <cooperative_groups.h>
 
-#include "check.h"
+#include "check.cuh"
 
 __managed__ int both_sides;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Device code in several files (-rdc=true): a variable and a function of the other file, kernels of one name in both.
-#include "check.h"
-#include "units.h"
+#include "check.cuh"
+#include "units.cuh"
 
 __device__ int rounds = 3;
 

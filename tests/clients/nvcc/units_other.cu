@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "check.h"
-#include "units.h"
+#include "check.cuh"
+#include "units.cuh"
 
 __device__ float mix(float value)
 {
