@@ -6,7 +6,8 @@
  *   map     := { rule | comment | blank } separated by newline or `;`
  *   rule    := source pattern `->` meaning
  *   pattern := word | "quoted", with \" and \\ inside
- *   meaning := NAME | `request` | `step` | NAME `step` | NAME `step-end` | `begin` NAME | `end` NAME | `load` | `off`
+ *   meaning := NAME | `request` | `step` | NAME `step` | NAME `step-end` | `load` | `off`
+ *            | `begin` NAME | `end` NAME | `begin request` | `end request`
  *
  * A comment runs from a `#` in front of a word to the end of the line.
  */
@@ -186,7 +187,15 @@ static bool read_meaning_words(struct parser *p, struct word *words, int *ret_co
     if (*ret_count == 0)
         return fail(p, start,
                     "nothing after '->'; allowed: a stage name, request, step, NAME step, NAME step-end, "
-                    "begin NAME, end NAME, load, off");
+                    "begin NAME, end NAME, begin request, end request, load, off");
+    return true;
+}
+
+/* `begin` and `end` of a stage, or of a request. */
+static bool parse_mark(struct parser *p, struct st_map_rule *rule, bool is_begin, const struct word *what)
+{
+    if (!is_word(what, "request")) return set_name(p, rule, is_begin ? ST_MAP_BEGIN : ST_MAP_END, what);
+    rule->role = is_begin ? ST_MAP_BEGIN_REQUEST : ST_MAP_END_REQUEST;
     return true;
 }
 
@@ -198,13 +207,13 @@ static bool parse_meaning(struct parser *p, struct st_map_rule *rule)
     if (!read_meaning_words(p, words, &count)) return false;
     rule->name = "";
     if (count == 2) {
-        if (is_word(&words[0], "begin")) return set_name(p, rule, ST_MAP_BEGIN, &words[1]);
-        if (is_word(&words[0], "end")) return set_name(p, rule, ST_MAP_END, &words[1]);
+        if (is_word(&words[0], "begin") || is_word(&words[0], "end"))
+            return parse_mark(p, rule, is_word(&words[0], "begin"), &words[1]);
         if (is_word(&words[1], "step")) return set_name(p, rule, ST_MAP_STEP, &words[0]);
         if (is_word(&words[1], "step-end")) return set_name(p, rule, ST_MAP_STEP_END, &words[0]);
         return fail(p, words[1].begin,
                     "'%.40s' after a stage name; allowed: NAME step, NAME step-end, begin NAME, "
-                    "end NAME",
+                    "end NAME, begin request, end request",
                     words[1].text);
     }
     if (is_word(&words[0], "request")) {

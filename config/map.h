@@ -22,6 +22,8 @@ enum st_map_role {
     ST_MAP_END = 6,      /* end NAME */
     ST_MAP_LOAD = 7,     /* load (row "load", kept apart from requests) */
     ST_MAP_OFF = 8,      /* off */
+    ST_MAP_BEGIN_REQUEST = 9, /* begin request */
+    ST_MAP_END_REQUEST = 10,  /* end request */
 };
 
 #define ST_MAP_MAX_CAPTURES 9

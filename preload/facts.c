@@ -13,6 +13,7 @@
 #include "preload/calls/capture.h"
 #include "preload/device/device.h"
 #include "preload/record/record.h"
+#include "preload/stages/seen.h"
 #include "preload/stages/stages.h"
 #include "preload/trace/table.h"
 #include "preload/watch/watch.h"
@@ -226,6 +227,7 @@ static void add_counters(struct st_buffer *payload)
         {"watch.bound_before", stats.bound_before},
         {"host_functions.untimed", stats.host_untimed},
         {"capture.untracked", st_capture_untracked()},
+        {"seen.untold", st_seen_untold()},
     };
     for (size_t i = 0; i < sizeof(COUNTERS) / sizeof(COUNTERS[0]); i++) {
         st_rows_add(&rows, (int64_t[ST_COUNT_C_COUNTER]){(int64_t)COUNTERS[i].value, 0},
@@ -272,6 +274,19 @@ static void add_unreached(struct st_buffer *payload)
     st_rows_finish(&keys);
 }
 
+static void add_seen(struct st_buffer *payload)
+{
+    struct st_rows rows = {.table = ST_T_SEEN};
+    enum st_map_source source;
+    uint64_t count;
+    const char *text;
+    for (uint32_t n = 0; st_seen_get(n, &source, &count, &text); n++) {
+        st_rows_add(&rows, (int64_t[ST_COUNT_C_SEEN]){source, (int64_t)count, 0}, (struct st_text[]){text_of(text)});
+    }
+    st_table_encode(&rows, payload);
+    st_rows_finish(&rows);
+}
+
 void st_facts_add_state(struct st_buffer *payload, bool is_final)
 {
     add_new_names(payload);
@@ -289,5 +304,6 @@ void st_facts_add_state(struct st_buffer *payload, bool is_final)
     st_rows_finish(&capabilities);
     if (is_final) {
         add_rules(payload);
+        add_seen(payload);
     }
 }

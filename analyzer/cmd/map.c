@@ -39,7 +39,8 @@ static const char *role_name(uint8_t role)
 {
     static const char *const names[] = {
         [ST_MAP_STAGE] = "stage", [ST_MAP_REQUEST] = "request", [ST_MAP_STEP] = "step", [ST_MAP_STEP_END] = "step-end",
-        [ST_MAP_BEGIN] = "begin", [ST_MAP_END] = "end",         [ST_MAP_LOAD] = "load", [ST_MAP_OFF] = "off"};
+        [ST_MAP_BEGIN] = "begin", [ST_MAP_END] = "end",         [ST_MAP_LOAD] = "load", [ST_MAP_OFF] = "off",
+        [ST_MAP_BEGIN_REQUEST] = "begin request", [ST_MAP_END_REQUEST] = "end request"};
 
     return role < sizeof(names) / sizeof(names[0]) ? names[role] : NULL;
 }

@@ -446,6 +446,19 @@ bool st_builder_rule(struct st_builder *builder, const struct st_model_rule *rul
     return true;
 }
 
+bool st_builder_seen(struct st_builder *builder, const struct st_model_seen *seen)
+{
+    struct st_model_trace *trace = builder->model->traces;
+    if (trace->seen_count == MAX_FACTS) {
+        return true;
+    }
+    if (!RESERVE(builder, trace->seen, trace->seen_count, builder->seen_capacity)) {
+        return false;
+    }
+    trace->seen[trace->seen_count++] = *seen;
+    return true;
+}
+
 bool st_builder_capability(struct st_builder *builder, const struct st_model_capability *capability)
 {
     struct st_model_trace *trace = builder->model->traces;

@@ -22,10 +22,10 @@ struct st_raw_call { /* CALL */
 };
 struct st_raw_begin { /* SPAN_BEGIN */
     uint32_t thread;
-    int64_t role, at_ticks, span, parent, name, request, rule, cpu_ns;
+    int64_t role, at_ticks, span, parent, name, request, rule, cpu_ns, late_ticks, inferred;
 };
 struct st_raw_end { /* SPAN_END */
-    int64_t how, at_ticks, span, cpu_ns;
+    int64_t how, at_ticks, span, cpu_ns, late_ticks, inferred;
 };
 struct st_raw_mark { /* MARK */
     int64_t kind, at_ticks, span, a, b;
@@ -64,6 +64,7 @@ bool st_builder_op(struct st_builder *builder, const struct st_raw_op *op);
 bool st_builder_api(struct st_builder *builder, const struct st_raw_api *api);
 bool st_builder_clock(struct st_builder *builder, const struct st_raw_clock *clock);
 bool st_builder_rule(struct st_builder *builder, const struct st_model_rule *rule);
+bool st_builder_seen(struct st_builder *builder, const struct st_model_seen *seen);
 bool st_builder_capability(struct st_builder *builder, const struct st_model_capability *capability);
 bool st_builder_key(struct st_builder *builder, int64_t group, const char *key, const char *value);
 bool st_builder_counter(struct st_builder *builder, const char *name, int64_t value);

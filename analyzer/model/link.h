@@ -56,8 +56,8 @@ struct st_builder {
     bool failed; /* out of memory */
     struct st_clock host, device;
 
-    size_t thread_capacity, calldef_capacity, name_capacity, rule_capacity, capability_capacity, key_capacity,
-        counter_capacity, missed_capacity, device_capacity;
+    size_t thread_capacity, calldef_capacity, name_capacity, rule_capacity, capability_capacity, seen_capacity,
+        key_capacity, counter_capacity, missed_capacity, device_capacity;
     struct st_call *calls; /* ticks in begin_ns, end_ns; thread in `group`; span id in `span` */
     size_t call_count, call_capacity;
     struct st_raw_call *early; /* calls that came before their CALLDEF */

@@ -184,6 +184,7 @@ void st_model_destroy(struct st_model *model)
     for (size_t i = 0; i < model->trace_count; i++) {
         free(model->traces[i].rules);
         free(model->traces[i].capabilities);
+        free(model->traces[i].seen);
         free(model->traces[i].keys);
         free(model->traces[i].counters);
         free(model->traces[i].missed);

@@ -18,6 +18,14 @@ static int64_t later(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
+/* An instant, and how much earlier it may have been: ticks, then ns. */
+static void convert_edge(struct st_clock *clock, int64_t *at, int64_t *late)
+{
+    int64_t from = *at;
+    *at = st_clock_convert(clock, from);
+    *late = *late > 0 && *late < from ? *at - st_clock_convert(clock, from - *late) : 0;
+}
+
 bool st_link_times(struct st_builder *builder)
 {
     struct st_model *model = builder->model;
@@ -38,11 +46,12 @@ bool st_link_times(struct st_builder *builder)
         end = later(end, call->end_ns);
     }
     for (size_t i = 0; i < builder->begin_count; i++) {
-        builder->begins[i].at_ticks = st_clock_convert(host, builder->begins[i].at_ticks);
-        end = later(end, builder->begins[i].at_ticks);
+        struct st_raw_begin *begin = &builder->begins[i];
+        convert_edge(host, &begin->at_ticks, &begin->late_ticks);
+        end = later(end, begin->at_ticks);
     }
     for (size_t i = 0; i < builder->end_count; i++) {
-        builder->ends[i].at_ticks = st_clock_convert(host, builder->ends[i].at_ticks);
+        convert_edge(host, &builder->ends[i].at_ticks, &builder->ends[i].late_ticks);
         end = later(end, builder->ends[i].at_ticks);
     }
     for (size_t i = 0; i < builder->mark_count; i++) {
@@ -212,6 +221,8 @@ static bool make_spans(struct st_builder *builder)
                                            .row = row,
                                            .thread = st_link_thread(builder, begin->thread),
                                            .rule = (uint32_t)begin->rule,
+                                           .doubt_ns = begin->late_ticks,
+                                           .is_inferred = begin->inferred != 0,
                                            .role = (uint8_t)begin->role,
                                            .is_open = true};
         builder->span_raw[i] = (struct st_span_raw){
@@ -239,6 +250,8 @@ static void close_spans(struct st_builder *builder)
         span->end_cpu_ns = end->cpu_ns;
         span->is_open = false;
         span->is_late = end->how == ST_END_ABANDONED;
+        span->is_inferred = span->is_inferred || end->inferred != 0;
+        span->doubt_ns = later(span->doubt_ns, end->late_ticks);
     }
     for (size_t i = 0; i < model->span_count; i++) { /* a parent begins earlier, so it is done before its child */
         struct st_span *span = &model->spans[i];

@@ -56,7 +56,9 @@ static bool load_span_begin(struct loader *at)
                                                                      .name = get(at, ST_SPAN_BEGIN_C_name),
                                                                      .request = get(at, ST_SPAN_BEGIN_C_request),
                                                                      .rule = get(at, ST_SPAN_BEGIN_C_rule),
-                                                                     .cpu_ns = get(at, ST_SPAN_BEGIN_C_cpu_ns)});
+                                                                     .cpu_ns = get(at, ST_SPAN_BEGIN_C_cpu_ns),
+                                                                     .late_ticks = get(at, ST_SPAN_BEGIN_C_late_ticks),
+                                                                     .inferred = get(at, ST_SPAN_BEGIN_C_inferred)});
 }
 
 static bool load_span_end(struct loader *at)
@@ -64,7 +66,9 @@ static bool load_span_end(struct loader *at)
     return st_builder_span_end(at->builder, &(struct st_raw_end){.how = get(at, ST_SPAN_END_C_how),
                                                                  .at_ticks = get(at, ST_SPAN_END_C_at_ticks),
                                                                  .span = get(at, ST_SPAN_END_C_span),
-                                                                 .cpu_ns = get(at, ST_SPAN_END_C_cpu_ns)});
+                                                                 .cpu_ns = get(at, ST_SPAN_END_C_cpu_ns),
+                                                                 .late_ticks = get(at, ST_SPAN_END_C_late_ticks),
+                                                                 .inferred = get(at, ST_SPAN_END_C_inferred)});
 }
 
 static bool load_mark(struct loader *at)
@@ -227,6 +231,14 @@ static bool load_rule(struct loader *at)
     return rule.pattern && rule.name && rule.line && st_builder_rule(at->builder, &rule);
 }
 
+static bool load_seen(struct loader *at)
+{
+    struct st_model_seen seen = {.source = (uint8_t)get(at, ST_SEEN_C_source),
+                                 .count = get(at, ST_SEEN_C_count),
+                                 .name = copy_text(at, ST_SEEN_C_name)};
+    return seen.name && st_builder_seen(at->builder, &seen);
+}
+
 static bool load_capability(struct loader *at)
 {
     struct st_model_capability capability = {.state = (uint8_t)get(at, ST_CAPABILITY_C_state),
@@ -261,6 +273,7 @@ static bool (*const loaders[])(struct loader *) = {
     [ST_T_COUNTER] = load_counter, [ST_T_NOT_INTERCEPTED] = load_missed,
     [ST_T_RULE] = load_rule,     [ST_T_CAPABILITY] = load_capability,
     [ST_T_LOST] = load_lost,     [ST_T_END] = load_end,
+    [ST_T_SEEN] = load_seen,
 };
 
 static enum st_status load_table(void *context, const struct st_chunk_head *head, const struct st_table *table)

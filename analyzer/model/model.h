@@ -97,6 +97,7 @@ static inline uint32_t st_request_of_group(uint32_t group)
 struct st_span {
     int64_t begin_ns, end_ns;         /* an open span ends where the trace ends */
     int64_t begin_cpu_ns, end_cpu_ns; /* thread CPU clock; 0 = not read */
+    int64_t doubt_ns; /* the true edges are at most so much earlier (the larger of the two) */
     uint32_t id, parent;              /* parent: index into spans[], ST_NONE = outermost */
     uint32_t row;                     /* request spans: ST_ROW_UNATTRIBUTED */
     uint32_t group;
@@ -106,6 +107,7 @@ struct st_span {
     uint8_t role;   /* enum st_span_role */
     bool is_open;   /* no end was recorded */
     bool is_late;   /* the end is later than the true one (abandoned) */
+    bool is_inferred; /* an edge was concluded, not seen */
     bool is_nested; /* inside a span of the same row: no entry of its own */
 };
 
@@ -191,6 +193,11 @@ struct st_model_rule {
     int64_t matched;
     const char *pattern, *name, *line;
 };
+struct st_model_seen { /* a name that a rule could match */
+    uint8_t source; /* enum st_map_source */
+    int64_t count;
+    const char *name;
+};
 struct st_model_capability {
     const char *kind, *source, *why;
     uint8_t state; /* enum st_capability_state */
@@ -246,6 +253,8 @@ struct st_model_trace {
     size_t rule_count;
     struct st_model_capability *capabilities;
     size_t capability_count;
+    struct st_model_seen *seen;
+    size_t seen_count;
     struct st_model_key *keys;
     size_t key_count;
     struct st_model_counter *counters;

@@ -96,6 +96,22 @@ void st_span_begin(struct st_thread *thread, uint32_t name, uint32_t rule);
 /* `end NAME`: close it if it is open. */
 void st_span_end(struct st_thread *thread, uint32_t name);
 
+/* `begin request`: the request that an earlier one opened ends here, and a new one begins; inside any other request
+ * nothing happens. `end request` closes it. */
+void st_span_begin_request(struct st_thread *thread, uint32_t rule);
+void st_span_end_request(struct st_thread *thread);
+
+/*
+ * How well the edges are known that this thread makes from now on, until it is said again: seen as they happened
+ * (false, 0: so it begins), or concluded from something later, at most `late_ticks` after the true instant. Whoever
+ * says true says false before it returns.
+ */
+static inline void st_span_doubt(struct st_thread *thread, bool is_inferred, uint64_t late_ticks)
+{
+    thread->is_inferred = is_inferred;
+    thread->late_ticks = late_ticks;
+}
+
 /* ---- row names ---- */
 
 #define ST_MAX_ROW_NAMES 1024

@@ -27,6 +27,8 @@ static void emit_begin(struct st_thread *thread, const struct st_open_span *open
         slot->flags = open->name;
         slot->a = parent;
         slot->b = open->request;
+        slot->c = thread->late_ticks;
+        slot->d = thread->is_inferred;
         st_ring_commit(thread, 1);
     }
 }
@@ -41,6 +43,8 @@ static void emit_end(struct st_thread *thread, uint32_t span, enum st_span_end h
         slot->span = span;
         slot->begin = at;
         slot->end = st_sys_thread_cpu_ns();
+        slot->c = thread->late_ticks;
+        slot->d = thread->is_inferred;
         st_ring_commit(thread, 1);
     }
 }
@@ -151,7 +155,7 @@ void st_span_leave(struct st_thread *thread, uint32_t span, enum st_span_end how
 void st_span_begin(struct st_thread *thread, uint32_t name, uint32_t rule)
 {
     struct st_open_span *open = innermost(thread);
-    if (open && open->by_mark && open->name != name) {
+    if (open && open->by_mark && open->role != ST_ROLE_REQUEST && open->name != name) {
         pop(thread, ST_END_REPLACED);
     }
     uint32_t span = st_span_enter(thread, ST_ROLE_STAGE, name, rule);
@@ -167,6 +171,24 @@ void st_span_end(struct st_thread *thread, uint32_t name)
             return;
         }
         if (thread->open_spans[i].by_mark && thread->open_spans[i].name == name) {
+            pop_through(thread, i, ST_END_MARKED);
+            return;
+        }
+    }
+}
+
+void st_span_begin_request(struct st_thread *thread, uint32_t rule)
+{
+    st_span_end_request(thread);
+    if (st_span_enter(thread, ST_ROLE_REQUEST, 0, rule)) {
+        innermost(thread)->by_mark = 1;
+    }
+}
+
+void st_span_end_request(struct st_thread *thread)
+{
+    for (uint32_t i = thread->open_span_count; i-- > 0;) {
+        if (thread->open_spans[i].role == ST_ROLE_REQUEST && thread->open_spans[i].by_mark) {
             pop_through(thread, i, ST_END_MARKED);
             return;
         }

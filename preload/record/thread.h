@@ -68,6 +68,8 @@ struct st_thread {
     uint32_t open_span_count;
     uint32_t frame_count; /* watched functions in progress */
     bool is_busy; /* something is being recorded: a signal handler that comes now is not (st_thread_claim) */
+    bool is_inferred;    /* edges of spans made now are not seen, but concluded (st_span_doubt) */
+    uint64_t late_ticks; /* … and may have been so much earlier */
     uint8_t runtime_depth, driver_depth; /* watched calls in progress, by layer */
 
     uint32_t index; /* THREAD.thread, from 1 */

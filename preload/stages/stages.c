@@ -136,7 +136,8 @@ uint64_t st_stage_enter(uint16_t rule, uint32_t name)
 
     if (st_suppress > 0) return ST_WATCH_BYPASS;
     atomic_fetch_add_explicit(&stages.matched[rule], 1, memory_order_relaxed);
-    if (role == ST_MAP_REQUEST && stages.on_request != NULL) st_watch_call_saved(call_on_request, NULL);
+    if ((role == ST_MAP_REQUEST || role == ST_MAP_BEGIN_REQUEST) && stages.on_request != NULL)
+        st_watch_call_saved(call_on_request, NULL);
     thread = st_thread_self();
     if (thread == NULL) return ST_WATCH_BYPASS;
     switch (role) {
@@ -157,6 +158,12 @@ uint64_t st_stage_enter(uint16_t rule, uint32_t name)
         return ST_WATCH_BYPASS;
     case ST_MAP_END:
         st_span_end(thread, name);
+        return ST_WATCH_BYPASS;
+    case ST_MAP_BEGIN_REQUEST:
+        st_span_begin_request(thread, rule);
+        return ST_WATCH_BYPASS;
+    case ST_MAP_END_REQUEST:
+        st_span_end_request(thread);
         return ST_WATCH_BYPASS;
     }
     return ST_WATCH_BYPASS;
@@ -179,7 +186,9 @@ void st_stage_instant(uint16_t rule, uint32_t name)
 {
     enum st_map_role role = (enum st_map_role)stages.map->rules[rule].role;
 
-    if (role != ST_MAP_BEGIN && role != ST_MAP_END && role != ST_MAP_STEP_END) return;
+    if (role != ST_MAP_BEGIN && role != ST_MAP_END && role != ST_MAP_STEP_END && role != ST_MAP_BEGIN_REQUEST &&
+        role != ST_MAP_END_REQUEST)
+        return;
     st_stage_leave(st_stage_enter(rule, name), ST_END_MARKED);
 }
 

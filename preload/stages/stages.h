@@ -38,7 +38,7 @@ void st_stages_on_provider(void);
 uint64_t st_stage_enter(uint16_t rule, uint32_t name);
 void st_stage_leave(uint64_t token, int how); /* how: enum st_span_end */
 
-/* An instant that `rule` matched (a mark): only `begin`, `end` and `step-end` mean something for it. */
+/* An instant that `rule` matched (a mark): only `begin …`, `end …` and `step-end` mean something for it. */
 void st_stage_instant(uint16_t rule, uint32_t name);
 
 /* ---- for the sources ---- */

@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #define ST_TRACE_VERSION_MAJOR 1 /* a reader refuses a greater one */
-#define ST_TRACE_VERSION_MINOR 1 /* a reader takes a greater one and skips what it does not know */
+#define ST_TRACE_VERSION_MINOR 2 /* a reader takes a greater one and skips what it does not know */
 
 #define ST_MAGIC_HEADER 0x184D2A50u /* zstd skippable frames */
 #define ST_MAGIC_CHUNK 0x184D2A51u

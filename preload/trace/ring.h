@@ -38,8 +38,8 @@ enum st_slot_kind {
 /* One slot. What the fields hold, by kind (unused: 0):
  *             code              span     begin      end           result  flags    a       b        c d
  * CALL        CALLDEF.call      span     begin      end           result  flags    a       b        c d
- * SPAN_BEGIN  enum st_span_role span     at         thread CPU ns rule    row name parent  request
- * SPAN_END    enum st_span_end  span     at         thread CPU ns
+ * SPAN_BEGIN  enum st_span_role span     at         thread CPU ns rule    row name parent  request late inferred
+ * SPAN_END    enum st_span_end  span     at         thread CPU ns                                   late inferred
  * MARK        enum st_mark      span     at                                        a       b
  * NAME        enum st_name_kind bytes    at         key
  * LOST        enum st_lost               at         count

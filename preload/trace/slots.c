@@ -69,7 +69,7 @@ static bool add_span_begin(struct st_slot_rows *set, const struct st_slot *slot)
     return st_rows_add(&set->span_begin,
                        (int64_t[ST_COUNT_C_SPAN_BEGIN]){slot->code, (int64_t)slot->begin, slot->span, (int64_t)slot->a,
                                                         slot->flags, (int64_t)slot->b, slot->result,
-                                                        (int64_t)slot->end},
+                                                        (int64_t)slot->end, (int64_t)slot->c, (int64_t)slot->d},
                        NULL);
 }
 
@@ -77,7 +77,8 @@ static bool add_span_end(struct st_slot_rows *set, const struct st_slot *slot)
 {
     note_time(set, slot->begin);
     return st_rows_add(&set->span_end,
-                       (int64_t[ST_COUNT_C_SPAN_END]){slot->code, (int64_t)slot->begin, slot->span, (int64_t)slot->end},
+                       (int64_t[ST_COUNT_C_SPAN_END]){slot->code, (int64_t)slot->begin, slot->span, (int64_t)slot->end,
+                                                      (int64_t)slot->c, (int64_t)slot->d},
                        NULL);
 }
 

@@ -155,6 +155,9 @@ static inline int64_t open_call(struct st_thread *thread, const struct st_watch_
             return ST_WATCH_JUMP;
         }
     }
+    if (UNLIKELY(st_watch.hooks.before_call != NULL) && (thread->runtime_depth | thread->driver_depth) == 0) {
+        st_watch.hooks.before_call(thread, words);
+    }
     frame->flags = 0;
     if (is_driver && thread->runtime_depth) {
         frame->flags = ST_CALL_INNER;

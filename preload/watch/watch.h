@@ -50,6 +50,10 @@ struct st_watch_hooks {
     void (*on_first_call)(void);
     /* After the first successful cuInit returned (once; plain C allowed; no lock of ours is held). */
     void (*on_init)(void);
+    /* Before each outermost CUDA call of a thread is recorded, on that thread: may enter and leave stages. NULL where
+     * nobody needs it. The thread is claimed; plain C allowed, but no malloc, lock, system call, stdio or CUDA call.
+     * `words`: the call's frame; the caller's stack pointer is &words[ST_CALL_FRAME_STACK]. */
+    void (*before_call)(struct st_thread *thread, const uint64_t *words);
     /* A matched function is entered / left. `rule` and `symbol` are what the matcher gave. Argument vector
      * registers are live: code must be compiled -mgeneral-regs-only and call no libc; what needs real C
      * goes through st_watch_call_saved(). enter returns a token ≠ 0 for leave, or ST_WATCH_BYPASS when

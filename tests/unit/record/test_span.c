@@ -110,6 +110,38 @@ static void begun_stages_end_with_their_successor(void **state)
                                          "-decode=replaced -request");
 }
 
+static void begun_requests_end_with_their_successor(void **state)
+{
+    struct st_thread *thread = st_thread_self();
+    st_span_end_request(thread); /* none is open */
+    st_span_begin_request(thread, 1);
+    st_span_begin(thread, name_of("encode"), 2);
+    st_span_begin_request(thread, 1);
+    st_span_begin(thread, name_of("encode"), 2); /* does not take the request's place */
+    st_span_end_request(thread);
+    assert_string_equal(written(thread), " + +encode -encode=replaced -=marked + +encode -encode=replaced -=marked");
+    uint32_t request = st_span_enter(thread, ST_ROLE_REQUEST, 0, 1);
+    st_span_begin_request(thread, 2); /* inside a function that is the request: nothing */
+    st_span_end_request(thread);
+    st_span_leave(thread, request, ST_END_RETURN);
+    assert_string_equal(written(thread), " + -");
+}
+
+static void doubt_is_written(void **state)
+{
+    struct st_thread *thread = st_thread_self();
+    st_span_doubt(thread, true, 700);
+    uint32_t span = st_span_enter(thread, ST_ROLE_STAGE, name_of("encode"), 1);
+    const struct st_slot *slot = &thread->slots[(thread->head - 1) & thread->slot_mask];
+    assert_int_equal(slot->c, 700);
+    assert_int_equal(slot->d, 1);
+    st_span_doubt(thread, false, 0);
+    st_span_leave(thread, span, ST_END_RETURN);
+    slot = &thread->slots[(thread->head - 1) & thread->slot_mask];
+    assert_int_equal(slot->c + slot->d, 0);
+    written(thread);
+}
+
 static void requests_are_numbered(void **state)
 {
     struct st_thread *thread = st_thread_self();
@@ -169,6 +201,8 @@ int main(void)
         cmocka_unit_test(steps_are_named_after_their_stage),
         cmocka_unit_test(leaving_closes_what_is_inside),
         cmocka_unit_test(begun_stages_end_with_their_successor),
+        cmocka_unit_test(begun_requests_end_with_their_successor),
+        cmocka_unit_test(doubt_is_written),
         cmocka_unit_test(requests_are_numbered),
         cmocka_unit_test(too_deep_is_refused),
         cmocka_unit_test(names_are_numbers),

@@ -36,7 +36,8 @@ static void test_every_meaning(void **state)
         "\n"
         "  symbol vae_decode*->decode;kernel *bicubic*  ->  decode ; log \"sampling \\\"done\\\" *\" -> end sample\n"
         "python *:*.from_pretrained -> load; nvtx load_* -> load/$1\n"
-        "symbol f -> request;symbol g -> step;symbol h -> sample step;symbol i -> sample step-end;symbol j -> off;;\n"
+        "symbol f -> request;symbol g -> step;symbol h -> sample step;symbol i -> sample step-end;symbol j -> off;;"
+        "symbol k -> begin request;symbol l -> end request\n"
         "nvtx \"a b\" -> \"my stage/$1 x\"";
     struct st_map map = fresh_map();
     struct st_map_error error;
@@ -48,7 +49,7 @@ static void test_every_meaning(void **state)
     assert_int_equal(map.arena_used, 0);
 
     assert_true(st_map_parse(&map, text, strrchr(text, '\n') - text, "inline", &error));
-    assert_int_equal(map.count, 12);
+    assert_int_equal(map.count, 14);
     assert_rule(&rules[0], ST_MAP_NVTX, "denoise*", ST_MAP_STAGE, "sample");
     assert_rule(&rules[1], ST_MAP_PYTHON, "a.b:C.d", ST_MAP_BEGIN, "sample");
     assert_rule(&rules[2], ST_MAP_SYMBOL, "vae_decode*", ST_MAP_STAGE, "decode");
@@ -61,6 +62,8 @@ static void test_every_meaning(void **state)
     assert_rule(&rules[9], ST_MAP_SYMBOL, "h", ST_MAP_STEP, "sample");
     assert_rule(&rules[10], ST_MAP_SYMBOL, "i", ST_MAP_STEP_END, "sample");
     assert_rule(&rules[11], ST_MAP_SYMBOL, "j", ST_MAP_OFF, "");
+    assert_rule(&rules[12], ST_MAP_SYMBOL, "k", ST_MAP_BEGIN_REQUEST, "");
+    assert_rule(&rules[13], ST_MAP_SYMBOL, "l", ST_MAP_END_REQUEST, "");
     assert_string_equal(rules[0].text, "nvtx denoise* -> sample");
     assert_string_equal(rules[1].text, "python a.b:C.d -> begin sample");
     assert_string_equal(rules[4].text, "log \"sampling \\\"done\\\" *\" -> end sample");
@@ -122,7 +125,7 @@ static void test_errors_name_their_place(void **state)
         {"nvtx abc -> begin", 1, 13, "'begin' needs a stage name"},
         {"nvtx abc -> end", 1, 13, "'end' needs a stage name"},
         {"nvtx abc -> step-end", 1, 13, "needs a stage name before"},
-        {"nvtx abc -> begin request", 1, 19, "'request' is reserved"},
+        {"nvtx abc -> begin step", 1, 19, "'step' is reserved"},
         {"nvtx abc -> off step", 1, 13, "'off' is reserved"},
         {"nvtx abc -> unattributed", 1, 13, "reserved"},
         {"nvtx abc -> \"\"", 1, 13, "cannot be empty"},

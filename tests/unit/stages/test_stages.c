@@ -82,6 +82,16 @@ void st_span_end(struct st_thread *thread, uint32_t name)
     NOTE("end:%s ", st_row_name_text(name));
 }
 
+void st_span_begin_request(struct st_thread *thread, uint32_t rule)
+{
+    NOTE("begin-request:%u ", rule);
+}
+
+void st_span_end_request(struct st_thread *thread)
+{
+    NOTE("end-request ");
+}
+
 void st_emit_mark(struct st_thread *thread, enum st_mark kind, uint64_t a, uint64_t b)
 {
     NOTE("mark:%d:%s ", kind, st_row_name_text((uint32_t)a));

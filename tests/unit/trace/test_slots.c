@@ -24,16 +24,18 @@ static void kinds_become_rows(void **state)
     slots[0] = (struct st_slot){.kind = ST_SLOT_CALL, .code = 7, .span = 3, .begin = 100, .end = 150, .result = -1,
                                 .flags = 2, .a = 11, .b = 12, .c = 13, .d = 14};
     slots[1] = (struct st_slot){.kind = ST_SLOT_SPAN_BEGIN, .code = ST_ROLE_STAGE, .span = 4, .begin = 90, .end = 5000,
-                                .result = 2, .flags = 6, .a = 3, .b = 1};
-    slots[2] = (struct st_slot){.kind = ST_SLOT_SPAN_END, .code = ST_END_THROWN, .span = 4, .begin = 170, .end = 6000};
+                                .result = 2, .flags = 6, .a = 3, .b = 1, .c = 40, .d = 1};
+    slots[2] = (struct st_slot){.kind = ST_SLOT_SPAN_END, .code = ST_END_THROWN, .span = 4, .begin = 170, .end = 6000,
+                                .c = 30, .d = 1};
     slots[3] = (struct st_slot){.kind = 999}; /* a later version's: stepped over */
     assert_int_equal(st_slot_rows_add(&set, slots, CAPACITY - 1, 0, 4, false), 0);
     assert_int_equal(set.call.count, 1);
     assert_memory_equal(row(&set.call, ST_COUNT_C_CALL, 0), ((int64_t[]){7, 100, 50, 3, -1, 2, 11, 12, 13, 14}),
                         ST_COUNT_C_CALL * sizeof(int64_t));
-    assert_memory_equal(row(&set.span_begin, ST_COUNT_C_SPAN_BEGIN, 0), ((int64_t[]){1, 90, 4, 3, 6, 1, 2, 5000}),
+    assert_memory_equal(row(&set.span_begin, ST_COUNT_C_SPAN_BEGIN, 0),
+                        ((int64_t[]){1, 90, 4, 3, 6, 1, 2, 5000, 40, 1}),
                         ST_COUNT_C_SPAN_BEGIN * sizeof(int64_t));
-    assert_memory_equal(row(&set.span_end, ST_COUNT_C_SPAN_END, 0), ((int64_t[]){ST_END_THROWN, 170, 4, 6000}),
+    assert_memory_equal(row(&set.span_end, ST_COUNT_C_SPAN_END, 0), ((int64_t[]){ST_END_THROWN, 170, 4, 6000, 30, 1}),
                         ST_COUNT_C_SPAN_END * sizeof(int64_t));
     assert_int_equal(set.first_ticks, 90);
     assert_int_equal(set.last_ticks, 170);
