@@ -311,7 +311,8 @@ bool st_hosttime(const struct st_request_view *view, struct st_rowset *set)
         split(span, &sums[i]);
         own->host_self_ns += sums[i].self_ns;
         for (uint32_t r = local; r != ST_NONE; r = set->sums[r].parent) {
-            set->sums[r].is_inferred |= span->is_inferred || span->is_late || (span->is_open && view->request && view->request->is_complete);
+            set->sums[r].is_inferred |= span->is_inferred || span->is_late ||
+                                        (span->is_open && view->request && view->request->is_complete);
         }
         spread(view, set, view->spans[i], &sums[i]);
     }
