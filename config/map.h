@@ -77,9 +77,4 @@ bool st_map_glob(const char *pattern, const char *text, struct st_map_capture *r
 /* Expand $1 … $9 of `name` into `ret` (always NUL-terminated, cut at `size`). Returns the length. */
 size_t st_map_expand(const char *name, const struct st_map_capture *captures, char *ret, size_t size);
 
-/* Presets compiled in from config/<name>.map. NULL if there is none of that name. */
-const char *st_map_preset(const char *name);
-/* The preset whose `# programs:` line lists this base name (globs allowed), or NULL; *ret_name its name. */
-const char *st_map_preset_for_program(const char *program, const char **ret_name);
-
 #endif

@@ -1,49 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The presets compiled in from config/<name>.map: found by name, or by the program they are for. The texts
- * are generated into presets.c by embed.py. Constant data: any thread.
- */
-#include "config/map.h"
+/* The presets compiled in: found by name, or by the program they are for; see preset.h. */
 #include "config/preset.h"
 
 #include <string.h>
 
-#define PROGRAMS "# programs:"
-
-const char *st_map_preset(const char *name)
+const struct st_preset *st_preset_find(const char *name)
 {
     for (const struct st_preset *preset = st_presets; preset->name != NULL; preset++)
-        if (strcmp(preset->name, name) == 0) return preset->text;
+        if (strcmp(preset->name, name) == 0) return preset;
     return NULL;
 }
 
-/* Is `program` matched by one of the words between `at` and the end of the line? */
-static bool lists_program(const char *at, const char *program)
+bool st_preset_lists(const char *const *globs, const char *text)
 {
-    while (*at != '\n' && *at != '\0') {
-        char word[128];
-        size_t length = strcspn(at, " ,\n");
-        if (length > 0 && length < sizeof(word)) {
-            memcpy(word, at, length);
-            word[length] = '\0';
-            if (st_map_glob(word, program, NULL)) return true;
-        }
-        at += length;
-        at += strspn(at, " ,");
-    }
+    for (; *globs != NULL; globs++)
+        if (st_map_glob(*globs, text, NULL)) return true;
     return false;
 }
 
-const char *st_map_preset_for_program(const char *program, const char **ret_name)
+const struct st_preset *st_preset_for_program(const char *program)
 {
-    for (const struct st_preset *preset = st_presets; preset->name != NULL; preset++) {
-        const char *line = preset->text;
-        for (; *line == '#'; line += strcspn(line, "\n"), line += *line == '\n') {
-            if (strncmp(line, PROGRAMS, strlen(PROGRAMS)) != 0) continue;
-            if (!lists_program(line + strlen(PROGRAMS), program)) continue;
-            *ret_name = preset->name;
-            return preset->text;
-        }
-    }
+    for (const struct st_preset *preset = st_presets; preset->name != NULL; preset++)
+        if (st_preset_lists(preset->programs, program)) return preset;
     return NULL;
+}
+
+bool st_preset_parse(const struct st_preset *preset, struct st_map *map, struct st_map_error *ret_error)
+{
+    uint32_t count = map->count;
+    size_t used = map->arena_used;
+    bool good = st_map_parse(map, preset->text, strlen(preset->text), preset->name, ret_error);
+
+    for (const char *const *name = preset->with; good && *name != NULL; name++)
+        good = st_preset_parse(st_preset_find(*name), map, ret_error);
+    if (good) return true;
+    map->count = count;
+    map->arena_used = used;
+    return false;
 }

@@ -13,6 +13,7 @@
 #include "preload/calls/capture.h"
 #include "preload/device/device.h"
 #include "preload/record/record.h"
+#include "preload/stages/recognise.h"
 #include "preload/stages/seen.h"
 #include "preload/stages/stages.h"
 #include "preload/trace/table.h"
@@ -68,6 +69,22 @@ static void add_declared(struct st_rows *rows)
     }
 }
 
+/* What this trace has so far. A forked child's begins with nothing. */
+static struct {
+    uint32_t row_names, host_functions, recognised;
+} written;
+
+/* Which map is in force, why, and what its presets were checked against; later rows count. */
+static void add_map(struct st_rows *rows)
+{
+    struct st_recognised recognised;
+    st_recognise_tell(&recognised);
+    bool any = recognised.names[0] != '\0';
+    add_key(rows, ST_KEY_SETTING, "map", any ? recognised.names : st_options.map_origin);
+    add_key(rows, ST_KEY_SETTING, "map.why", any ? recognised.why : st_options.map_why);
+    add_key(rows, ST_KEY_SETTING, "map.checked", any ? recognised.checked : st_options.map_checked);
+}
+
 static void add_settings(struct st_rows *rows)
 {
     for (int i = 0; i < ST_SETTING_COUNT; i++) {
@@ -77,7 +94,7 @@ static void add_settings(struct st_rows *rows)
                     st_options.values[i] ? st_options.values[i] : st_settings[i].default_text);
         }
     }
-    add_key(rows, ST_KEY_SETTING, "map", st_options.map_origin);
+    add_map(rows);
     for (int i = 0; i < st_options.note_count; i++) {
         add_key(rows, ST_KEY_NOTE, "setting", st_options.notes[i]);
     }
@@ -118,8 +135,11 @@ static void add_calls(struct st_buffer *payload)
 static void add_rules(struct st_buffer *payload)
 {
     struct st_rows rows = {.table = ST_T_RULE};
-    for (uint32_t i = 0; i < st_options.map.count; i++) {
+    for (uint32_t i = 0, count = st_stages_rule_count(); i < count; i++) {
         const struct st_map_rule *rule = &st_options.map.rules[i];
+        if (!st_stages_rule_counts(i)) {
+            continue;
+        }
         int64_t matched = (int64_t)st_stages_matched(i);
         st_rows_add(&rows, (int64_t[ST_COUNT_C_RULE]){i, rule->source, rule->role, matched, 0, 0, 0},
                     (struct st_text[]){text_of(rule->pattern), text_of(rule->name), text_of(rule->text)});
@@ -127,11 +147,6 @@ static void add_rules(struct st_buffer *payload)
     st_table_encode(&rows, payload);
     st_rows_finish(&rows);
 }
-
-/* What this trace has so far. A forked child's begins with nothing. */
-static struct {
-    uint32_t row_names, host_functions;
-} written;
 
 static void add_name(struct st_rows *rows, enum st_name_kind kind, uint64_t key, const char *text)
 {
@@ -173,6 +188,8 @@ static void add_early_names(struct st_buffer *payload)
 void st_facts_add_start(struct st_buffer *payload)
 {
     struct st_rows keys = {.table = ST_T_KEY};
+    memset(&written, 0, sizeof(written));
+    written.recognised = st_recognise_count();
     add_declared(&keys);
     add_settings(&keys);
     add_found(&keys);
@@ -180,7 +197,6 @@ void st_facts_add_start(struct st_buffer *payload)
     st_rows_finish(&keys);
     add_calls(payload);
     add_rules(payload);
-    memset(&written, 0, sizeof(written));
     add_new_names(payload);
     add_early_names(payload);
 }
@@ -274,6 +290,21 @@ static void add_unreached(struct st_buffer *payload)
     st_rows_finish(&keys);
 }
 
+/* A preset was recognised since the last time: what it is, and its rules. */
+static void add_recognised(struct st_buffer *payload)
+{
+    uint32_t count = st_recognise_count();
+    if (count == written.recognised) {
+        return;
+    }
+    written.recognised = count;
+    struct st_rows keys = {.table = ST_T_KEY};
+    add_map(&keys);
+    st_table_encode(&keys, payload);
+    st_rows_finish(&keys);
+    add_rules(payload);
+}
+
 static void add_seen(struct st_buffer *payload)
 {
     struct st_rows rows = {.table = ST_T_SEEN};
@@ -290,6 +321,7 @@ static void add_seen(struct st_buffer *payload)
 void st_facts_add_state(struct st_buffer *payload, bool is_final)
 {
     add_new_names(payload);
+    add_recognised(payload);
     add_counters(payload);
     add_providers(payload);
     add_misses(payload);

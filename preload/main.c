@@ -30,7 +30,7 @@ static void start(int argc, char **argv, char **envp)
         return;
     }
     st_session_prepare(argc, argv);
-    st_stages_init(&st_options.map);
+    st_stages_init(&st_options.map, st_options.map_is_automatic);
     st_watch_set_hooks(&(struct st_watch_hooks){.on_provider = st_stages_on_provider,
                                                 .on_first_call = st_session_on_first_call,
                                                 .on_init = st_session_on_init,

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "config/preset.h"
 #include "preload/record/files.h"
 #include "preload/trace/ring.h"
 #include "preload/watch/watch.h"
@@ -217,6 +218,28 @@ static void parse_file(const char *path)
     }
 }
 
+static void add_checked(const struct st_preset *preset)
+{
+    size_t used = strlen(st_options.map_checked);
+    if (preset->checked[0]) {
+        snprintf(st_options.map_checked + used, sizeof(st_options.map_checked) - used, "%s%s", used ? "; " : "",
+                 preset->checked);
+    }
+}
+
+static void parse_preset(const struct st_preset *preset)
+{
+    struct st_map_error error;
+    if (!st_preset_parse(preset, &st_options.map, &error)) {
+        note("STAGETAP_MAP: %s: %s; going on without it", preset->name, error.what);
+        return;
+    }
+    add_checked(preset);
+    for (const char *const *name = preset->with; *name; name++) {
+        add_checked(st_preset_find(*name));
+    }
+}
+
 /* One part of A+B: a path or a preset. */
 static void parse_part(const char *part)
 {
@@ -225,35 +248,42 @@ static void parse_part(const char *part)
         parse_file(part);
         return;
     }
-    const char *preset = st_map_preset(part);
+    const struct st_preset *preset = st_preset_find(part);
     if (preset) {
-        parse_text(preset, strlen(preset), part);
+        parse_preset(preset);
     } else {
         note("STAGETAP_MAP=%.80s: no such preset; allowed: %s; going on without it", part,
              st_settings[ST_SET_MAP].allowed);
     }
 }
 
+/* No map is set: the program's own preset, else the one for all, which leaves room for presets to be recognised. */
+static void choose_map(const char *program)
+{
+    const char *slash = strrchr(program, '/'), *base = slash ? slash + 1 : program;
+    const struct st_preset *preset = st_preset_for_program(base);
+    if (preset) {
+        snprintf(st_options.map_why, sizeof(st_options.map_why), "program %s", base);
+    } else {
+        preset = st_preset_find("auto");
+        st_options.map_is_automatic = true;
+    }
+    st_options.map_origin = preset->name;
+    parse_preset(preset);
+}
+
 static void read_map(const char *program)
 {
     const char *value = st_options.values[ST_SET_MAP];
     st_options.map_origin = "";
-    if (!value || strcmp(value, "auto") == 0) {
-        const char *slash = program ? strrchr(program, '/') : NULL;
-        const char *preset = program ? st_map_preset_for_program(slash ? slash + 1 : program, &st_options.map_origin)
-                                     : NULL;
-        if (!preset) {
-            st_options.map_origin = "auto";
-            preset = st_map_preset("auto");
-        }
-        if (preset && make_map_room()) {
-            parse_text(preset, strlen(preset), st_options.map_origin);
-        }
-        return;
-    }
     if (!make_map_room()) {
         return;
     }
+    if (!value || strcmp(value, "auto") == 0) {
+        choose_map(program ? program : "");
+        return;
+    }
+    strcpy(st_options.map_why, "as set");
     if (strstr(value, "->")) {
         st_options.map_origin = "inline";
         parse_text(value, strlen(value), "inline");

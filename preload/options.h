@@ -39,7 +39,10 @@ struct st_options {
     const char *inherited_run; /* STAGETAP_INTERNAL_RUN: 32 hex digits, or NULL */
 
     struct st_map map;      /* rules in force; empty if there is none */
-    const char *map_origin; /* preset, path or "inline"; "" if there is no map */
+    const char *map_origin; /* presets, paths or "inline"; "" if there is no map */
+    bool map_is_automatic;  /* none was set, and no preset is for this program: presets may be recognised */
+    char map_why[160];      /* why it is this one */
+    char map_checked[512];  /* what its presets were checked against (struct st_preset) */
     char notes[ST_MAX_OPTION_NOTES][256]; /* what was refused and why, for the trace */
     int note_count;
 };

@@ -105,13 +105,19 @@ static enum st_map_verdict load_file(struct loader *loader, const char *path)
 
 static enum st_map_verdict load_preset(struct loader *loader, const char *name)
 {
-    const char *text = st_map_preset(name);
+    const struct st_preset *preset = st_preset_find(name);
+    struct st_map_error error;
     char names[256] = "";
 
-    if (text != NULL) return parse(loader, text, strlen(text), name);
-    for (const struct st_preset *preset = st_presets; preset->name != NULL; preset++) {
+    if (preset != NULL) {
+        if (st_preset_parse(preset, loader->map, &error)) return ST_MAP_RIGHT;
+        loader->origin = name;
+        tell_mistake(loader, &error);
+        return ST_MAP_MISTAKEN;
+    }
+    for (const struct st_preset *each = st_presets; each->name != NULL; each++) {
         strncat(names, " ", sizeof(names) - strlen(names) - 1);
-        strncat(names, preset->name, sizeof(names) - strlen(names) - 1);
+        strncat(names, each->name, sizeof(names) - strlen(names) - 1);
     }
     tell(loader, "\"%s\" is no preset; presets:%s; a file has a / in its name or ends in .map", name, names);
     return ST_MAP_NO_PRESET;

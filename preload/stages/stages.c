@@ -13,14 +13,17 @@
 #include "nvtx.h"
 #include "preload/record/record.h"
 #include "preload/watch/watch.h"
+#include "recognise.h"
 
 #define MAX_EXPANDED 64 /* row names made from $1 … $9; what comes later is "other" */
 #define SOURCES (ST_MAP_LOG + 1)
 
 static struct {
     const struct st_map *map;
-    uint32_t rule_count;
-    uint32_t rules_of_source[SOURCES];
+    _Atomic uint32_t rule_count; /* rules below it are ready */
+    _Atomic uint32_t rules_of_source[SOURCES];
+    struct st_map *automatic; /* the same map, if presets may be recognised; NULL when they were taken in */
+    uint8_t owners[ST_STAGES_MAX_RULES]; /* see recognise.h */
     void (*on_request)(void);
     uint32_t names[ST_STAGES_MAX_RULES]; /* row name of a rule's name, 0 = none or to be expanded */
     bool is_expanded[ST_STAGES_MAX_RULES];
@@ -56,8 +59,9 @@ bool st_stages_match(enum st_map_source source, struct st_thread *thread, const 
 {
     struct st_map_capture captures[ST_MAP_MAX_CAPTURES];
 
-    if (stages.rules_of_source[source] == 0) return false;
-    for (uint32_t i = 0; i < stages.rule_count; i++) {
+    if (!st_stages_uses(source)) return false;
+    if (source == ST_MAP_PYTHON) st_recognise_see(text);
+    for (uint32_t i = 0, count = st_stages_rule_count(); i < count; i++) {
         const struct st_map_rule *rule = &stages.map->rules[i];
         if (rule->source != source || !st_map_glob(rule->pattern, text, captures)) continue;
         ret_match->rule = (uint16_t)i;
@@ -80,20 +84,53 @@ static bool match_symbol(const char *symbol, uint16_t *ret_rule, uint32_t *ret_s
 
 bool st_stages_uses(enum st_map_source source)
 {
-    return stages.rules_of_source[source] > 0;
+    return atomic_load_explicit(&stages.rules_of_source[source], memory_order_relaxed) > 0;
 }
 
-void st_stages_init(const struct st_map *map)
+uint32_t st_stages_rule_count(void)
 {
-    stages.map = map;
-    stages.rule_count = map->count < ST_STAGES_MAX_RULES ? map->count : ST_STAGES_MAX_RULES;
-    for (uint32_t i = 0; i < stages.rule_count; i++) {
+    return atomic_load_explicit(&stages.rule_count, memory_order_acquire);
+}
+
+bool st_stages_rule_counts(uint32_t rule)
+{
+    return st_recognise_counts(stages.owners[rule]);
+}
+
+/* Make the rules of the map that are not ready yet ready. */
+static void take_rules(const struct st_map *map)
+{
+    uint32_t end = map->count < ST_STAGES_MAX_RULES ? map->count : ST_STAGES_MAX_RULES;
+    uint32_t count[SOURCES] = {0};
+
+    for (uint32_t i = st_stages_rule_count(); i < end; i++) {
         const struct st_map_rule *rule = &map->rules[i];
-        stages.rules_of_source[rule->source]++;
+        count[rule->source]++;
         stages.is_expanded[i] = strchr(rule->name, '$') != NULL;
         if (rule->name[0] != '\0' && !stages.is_expanded[i]) stages.names[i] = st_row_name(NULL, rule->name);
     }
+    atomic_store_explicit(&stages.rule_count, end, memory_order_release);
+    for (int i = 0; i < SOURCES; i++)
+        atomic_fetch_add_explicit(&stages.rules_of_source[i], count[i], memory_order_relaxed);
+}
+
+void st_stages_init(struct st_map *map, bool is_automatic)
+{
+    stages.map = map;
+    stages.automatic = is_automatic ? map : NULL;
+    take_rules(map);
     if (st_stages_uses(ST_MAP_SYMBOL)) st_watch_set_matcher(match_symbol);
+}
+
+bool st_stages_add_python(void)
+{
+    struct st_map *map = stages.automatic;
+
+    if (map == NULL) return st_stages_uses(ST_MAP_PYTHON);
+    stages.automatic = NULL;
+    st_recognise_add_rules(map, stages.owners, ST_STAGES_MAX_RULES);
+    take_rules(map);
+    return st_stages_uses(ST_MAP_PYTHON);
 }
 
 void st_stages_start(void (*on_request)(void))
@@ -134,7 +171,7 @@ uint64_t st_stage_enter(uint16_t rule, uint32_t name)
     enum st_map_role role = (enum st_map_role)stages.map->rules[rule].role;
     struct st_thread *thread;
 
-    if (st_suppress > 0) return ST_WATCH_BYPASS;
+    if (st_suppress > 0 || !st_stages_rule_counts(rule)) return ST_WATCH_BYPASS;
     atomic_fetch_add_explicit(&stages.matched[rule], 1, memory_order_relaxed);
     if ((role == ST_MAP_REQUEST || role == ST_MAP_BEGIN_REQUEST) && stages.on_request != NULL)
         st_watch_call_saved(call_on_request, NULL);
@@ -201,7 +238,7 @@ uint64_t st_stages_matched(uint32_t rule)
 
 static bool is_source_seen(enum st_map_source source)
 {
-    for (uint32_t i = 0; i < stages.rule_count; i++)
+    for (uint32_t i = 0, count = st_stages_rule_count(); i < count; i++)
         if (stages.map->rules[i].source == source && st_stages_matched(i) > 0) return true;
     return false;
 }

@@ -17,9 +17,13 @@ struct st_thread;
 
 #define ST_STAGES_MAX_RULES 2048 /* later ones are never matched */
 
-/* Take the map (kept, constant from now on) and give preload/watch the symbol matcher if there is a symbol rule.
- * Constructor, before st_watch_start(). */
-void st_stages_init(const struct st_map *map);
+/* Take the map (kept; ours from now on) and give preload/watch the symbol matcher if there is a symbol rule.
+ * `is_automatic`: none was set, and presets may be recognised. Constructor, before st_watch_start(). */
+void st_stages_init(struct st_map *map, bool is_automatic);
+
+/* The process runs Python: if no map was set, the rules of all Python presets are taken in; each counts when its
+ * preset is recognised (recognise.h). Is there any Python rule now? Plain C, no allocation; one thread at a time. */
+bool st_stages_add_python(void);
 
 /* Constructor, after st_watch_start(). `on_request` is called each time before a request opens (plain C). */
 void st_stages_start(void (*on_request)(void));
@@ -48,8 +52,8 @@ struct st_stage_match {
     uint32_t name; /* row name, 0 where the role has none */
 };
 
-/* The first rule of `source` that matches `text`; false if none does. `thread` (may be NULL) announces a new row
- * name. Plain C, no allocation; any thread. */
+/* The first rule of `source` that matches `text`; false if none does. Whether the rule counts yet is looked at when it
+ * is entered, so that an answer may be kept. `thread` (may be NULL) announces a new row name. Plain C, no allocation; any thread. */
 bool st_stages_match(enum st_map_source source, struct st_thread *thread, const char *text,
                      struct st_stage_match *ret_match);
 
@@ -57,6 +61,12 @@ bool st_stages_match(enum st_map_source source, struct st_thread *thread, const 
 bool st_stages_uses(enum st_map_source source);
 
 /* ---- for the facts in the trace; any thread ---- */
+
+/* Rules from 0 to here are the map; it may grow once (st_stages_add_python). */
+uint32_t st_stages_rule_count(void);
+
+/* Does the rule count: not one of a preset that was not recognised? */
+bool st_stages_rule_counts(uint32_t rule);
 
 /* How often rule `rule` was entered (kernel rules: 0, the reader counts). */
 uint64_t st_stages_matched(uint32_t rule);

@@ -248,7 +248,6 @@ static void test_captures(void **state)
 
 static void test_presets(void **state)
 {
-    const char *name = NULL;
     int count = 0;
 
     for (const struct st_preset *preset = st_presets; preset->name != NULL; preset++, count++) {
@@ -256,17 +255,42 @@ static void test_presets(void **state)
         struct st_map_error error;
         if (!st_map_parse(&map, preset->text, strlen(preset->text), preset->name, &error))
             fail_msg("preset %s, %d:%d: %s", preset->name, error.line, error.column, error.what);
-        assert_true(map.count > 3);
-        assert_ptr_equal(st_map_preset(preset->name), preset->text);
+        assert_true(map.count > 1);
+        assert_ptr_equal(st_preset_find(preset->name), preset);
         assert_int_equal(preset->text[0], '#'); /* what it is for and what it was checked against */
+        for (uint32_t i = 0; *preset->modules != NULL && i < map.count; i++)
+            assert_int_equal(map.rules[i].source, ST_MAP_PYTHON); /* later than the start nothing else can be taken in */
     }
-    assert_true(count >= 6);
-    assert_null(st_map_preset("nothing"));
-    assert_ptr_equal(st_map_preset_for_program("generate_rt", &name), st_map_preset("demo"));
-    assert_string_equal(name, "demo");
-    assert_ptr_equal(st_map_preset_for_program("generate", &name), st_map_preset("demo"));
-    assert_null(st_map_preset_for_program("generate_", &name));
-    assert_null(st_map_preset_for_program("", &name));
+    assert_true(count >= 10);
+    assert_null(st_preset_find("nothing"));
+    assert_ptr_equal(st_preset_for_program("generate_rt"), st_preset_find("demo"));
+    assert_ptr_equal(st_preset_for_program("generate"), st_preset_find("demo"));
+    assert_ptr_equal(st_preset_for_program("sd-cli"), st_preset_find("sdcli"));
+    assert_ptr_equal(st_preset_for_program("sd"), st_preset_find("sdcli"));
+    assert_ptr_equal(st_preset_for_program("sd-server"), st_preset_find("sdcpp"));
+    assert_null(st_preset_for_program("generate_"));
+    assert_null(st_preset_for_program("sda"));
+    assert_null(st_preset_for_program("python3"));
+    assert_null(st_preset_for_program(""));
+}
+
+/* A preset brings what belongs to it, behind its own rules. */
+static void test_preset_with_another(void **state)
+{
+    const struct st_preset *swarmui = st_preset_find("swarmui"), *comfyui = st_preset_find("comfyui");
+    struct st_map own = fresh_map(), other = fresh_map(), map = fresh_map();
+    struct st_map_error error;
+
+    assert_true(st_map_parse(&own, swarmui->text, strlen(swarmui->text), "swarmui", &error));
+    assert_true(st_map_parse(&other, comfyui->text, strlen(comfyui->text), "comfyui", &error));
+    assert_true(st_preset_parse(swarmui, &map, &error));
+    assert_int_equal(map.count, own.count + other.count);
+    assert_string_equal(map.rules[0].origin, "swarmui");
+    assert_string_equal(map.rules[own.count].origin, "comfyui");
+    map.capacity = map.count; /* no room: nothing of it is left behind */
+    map.count = own.count;
+    assert_false(st_preset_parse(swarmui, &map, &error));
+    assert_int_equal(map.count, own.count);
 }
 
 int main(void)
@@ -276,6 +300,7 @@ int main(void)
         cmocka_unit_test(test_nothing_is_a_map), cmocka_unit_test(test_errors_name_their_place),
         cmocka_unit_test(test_limits),           cmocka_unit_test(test_glob),
         cmocka_unit_test(test_captures),         cmocka_unit_test(test_presets),
+        cmocka_unit_test(test_preset_with_another),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -175,7 +175,7 @@ static int set_up(void **state)
 
     map = (struct st_map){.rules = rules, .capacity = 64, .arena = arena, .arena_bytes = sizeof(arena)};
     assert_true(st_map_parse(&map, text, strlen(text), "inline", &error));
-    st_stages_init(&map);
+    st_stages_init(&map, false);
     st_stages_start(count_request);
     return 0;
 }
