@@ -103,10 +103,44 @@ static uint32_t innermost_stage_name(struct st_thread *thread)
     return 0;
 }
 
+static void pop(struct st_thread *thread, enum st_span_end how)
+{
+    emit_end(thread, innermost(thread)->span, how);
+    thread->open_span_count--;
+    struct st_open_span *outer = innermost(thread);
+    thread->span = outer ? outer->span : 0;
+}
+
+/* Is the row `name` called "<stage>/…"? */
+static bool is_part(uint32_t stage, uint32_t name)
+{
+    const char *whole = st_row_name_text(stage), *part = st_row_name_text(name);
+    while (*whole && *whole == *part) {
+        whole++;
+        part++;
+    }
+    return !*whole && *part == '/';
+}
+
+/* A begun stage ends where the next stage on its level begins; a part of it belongs inside. */
+static void end_begun(struct st_thread *thread, uint32_t name)
+{
+    struct st_open_span *open = innermost(thread);
+    if (open && open->by_mark && open->role != ST_ROLE_REQUEST && open->name != name && !is_part(open->name, name)) {
+        pop(thread, ST_END_REPLACED);
+    }
+}
+
 uint32_t st_span_enter(struct st_thread *thread, enum st_span_role role, uint32_t name, uint32_t rule)
 {
+    if (role == ST_ROLE_STAGE || role == ST_ROLE_LOAD) {
+        end_begun(thread, name);
+    }
     if (thread->open_span_count == ST_MAX_OPEN_SPANS || collapses(thread, role, name)) {
         return 0;
+    }
+    if (role == ST_ROLE_REQUEST) {
+        end_begun(thread, 0);
     }
     struct st_open_span *outer = innermost(thread);
     struct st_open_span *open = &thread->open_spans[thread->open_span_count];
@@ -124,14 +158,6 @@ uint32_t st_span_enter(struct st_thread *thread, enum st_span_role role, uint32_
     thread->open_span_count++;
     thread->span = open->span;
     return open->span;
-}
-
-static void pop(struct st_thread *thread, enum st_span_end how)
-{
-    emit_end(thread, innermost(thread)->span, how);
-    thread->open_span_count--;
-    struct st_open_span *outer = innermost(thread);
-    thread->span = outer ? outer->span : 0;
 }
 
 static void pop_through(struct st_thread *thread, uint32_t index, enum st_span_end how)
@@ -152,13 +178,20 @@ void st_span_leave(struct st_thread *thread, uint32_t span, enum st_span_end how
     }
 }
 
+/* `load` and its parts are kept apart from requests, however they were opened (config/map.c says so of rules). */
+static bool is_load(uint32_t name)
+{
+    const char *text = st_row_name_text(name), *load = "load";
+    while (*load && *load == *text) {
+        load++;
+        text++;
+    }
+    return !*load && (!*text || *text == '/');
+}
+
 void st_span_begin(struct st_thread *thread, uint32_t name, uint32_t rule)
 {
-    struct st_open_span *open = innermost(thread);
-    if (open && open->by_mark && open->role != ST_ROLE_REQUEST && open->name != name) {
-        pop(thread, ST_END_REPLACED);
-    }
-    uint32_t span = st_span_enter(thread, ST_ROLE_STAGE, name, rule);
+    uint32_t span = st_span_enter(thread, is_load(name) ? ST_ROLE_LOAD : ST_ROLE_STAGE, name, rule);
     if (span) {
         innermost(thread)->by_mark = 1;
     }

@@ -110,6 +110,40 @@ static void begun_stages_end_with_their_successor(void **state)
                                          "-decode=replaced -request");
 }
 
+/* So it is with a loop that is no function: what comes after it is one. */
+static void begun_stages_end_with_the_next_function(void **state)
+{
+    struct st_thread *thread = st_thread_self();
+    uint32_t request = st_span_enter(thread, ST_ROLE_REQUEST, 0, 1);
+    st_span_begin(thread, name_of("sample"), 2);
+    st_span_leave(thread, st_span_enter(thread, ST_ROLE_STEP, name_of("sample"), 3), ST_END_RETURN);
+    st_span_leave(thread, st_span_enter(thread, ST_ROLE_STAGE, name_of("sample/copy"), 3), ST_END_RETURN);
+    st_span_leave(thread, st_span_enter(thread, ST_ROLE_REQUEST, 0, 1), ST_END_RETURN); /* collapses: ends nothing */
+    uint32_t decode = st_span_enter(thread, ST_ROLE_STAGE, name_of("decode"), 4);
+    st_span_begin(thread, name_of("samples"), 2); /* inside: another level */
+    uint32_t again = st_span_enter(thread, ST_ROLE_STAGE, name_of("decode"), 4);
+    assert_int_equal(again, 0);
+    st_span_leave(thread, decode, ST_END_RETURN);
+    st_span_leave(thread, request, ST_END_RETURN);
+    assert_string_equal(written(thread), " + +sample +sample/step -sample/step +sample/copy -sample/copy -sample=replaced "
+                                         "+decode +samples -samples=replaced -decode -");
+}
+
+static void begun_load_ends_with_a_request(void **state)
+{
+    struct st_thread *thread = st_thread_self();
+    st_span_begin(thread, name_of("load"), 2);
+    const struct st_slot *slot = &thread->slots[(thread->head - 1) & thread->slot_mask];
+    assert_int_equal(slot->code, ST_ROLE_LOAD);
+    st_span_begin(thread, name_of("load"), 2);
+    st_span_begin_request(thread, 1);
+    st_span_begin(thread, name_of("loader"), 2);
+    slot = &thread->slots[(thread->head - 1) & thread->slot_mask];
+    assert_int_equal(slot->code, ST_ROLE_STAGE);
+    st_span_end_request(thread);
+    assert_string_equal(written(thread), " +load -load=replaced + +loader -loader=replaced -=marked");
+}
+
 static void begun_requests_end_with_their_successor(void **state)
 {
     struct st_thread *thread = st_thread_self();
@@ -201,6 +235,8 @@ int main(void)
         cmocka_unit_test(steps_are_named_after_their_stage),
         cmocka_unit_test(leaving_closes_what_is_inside),
         cmocka_unit_test(begun_stages_end_with_their_successor),
+        cmocka_unit_test(begun_stages_end_with_the_next_function),
+        cmocka_unit_test(begun_load_ends_with_a_request),
         cmocka_unit_test(begun_requests_end_with_their_successor),
         cmocka_unit_test(doubt_is_written),
         cmocka_unit_test(requests_are_numbered),
