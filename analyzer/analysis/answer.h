@@ -48,6 +48,9 @@ bool st_rows_fit(const struct st_report_row *rows, size_t count);
  * *at begins at 0; false: no more. */
 bool st_answer_next_view(const struct st_answer *answer, size_t *at, struct st_request_view *ret_view);
 
+/* The map of one trace: trace->map and what belongs to it. false: out of memory. */
+bool st_answer_map(struct st_answer *answer, const struct st_model_trace *source, struct st_report_trace *trace);
+
 /* Each fills its part of the report; false: out of memory. */
 bool st_answer_facts(struct st_answer *answer);     /* traces, devices */
 bool st_answer_collected(struct st_answer *answer); /* capabilities, manifest, unmatched rules */

@@ -69,12 +69,22 @@ struct st_report_completeness { /* was every call seen? */
     struct st_figure untracked_captures;
 };
 
+struct st_report_checked { /* map.checked[]: what a preset was compared with, and what was found */
+    const char *package, *oldest, *newest;
+    const char *found; /* NULL = not recorded */
+    const char *state; /* covered, outside, not recorded */
+};
+
 struct st_report_trace {
     const char *file;
     int64_t pid;
     const char *process; /* "4711"; a further image of that id "4711.2" */
     const char *program; /* NULL = not recorded */
     const char *mode;    /* trace, baseline, diagnose-sync, off; NULL = not recorded */
+    const char *map;     /* stage map in force: presets, path, inline, auto; NULL = not recorded */
+    const char *map_why; /* why it is that one; "" if there is nothing to say; NULL = not recorded */
+    struct st_report_checked *checked;
+    size_t checked_count;
     bool complete;       /* closed in order, nothing damaged */
     bool live;           /* its process still runs */
     bool misses_device_time; /* it launched work, and when the device did it is not known at all */

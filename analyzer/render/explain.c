@@ -76,6 +76,15 @@ const struct st_explanation st_explanations[] = {
      "reason stands in brackets."},
     {"simulated", "SIMULATED", "The program ran on the simulated GPU: its times are no measurements of a device."},
     {"mode", "mode", "How it was recorded: trace (never waits), or another mode, which changes what is measured."},
+    {"map", "map",
+     "The stage map in force: presets, a file or inline rules; why it is that one, and what its presets were checked "
+     "against."},
+    {"recognised", "recognised", "No map was set; the program, or a module that it imported, told which preset is for it."},
+    {"checked|oldest|newest|package", "checked",
+     "The versions that the names in a preset were compared with: OLDEST–NEWEST."},
+    {"outside|covered|not recorded", "to be verified|version not recorded",
+     "No one has compared the preset with the version that was found: names may have changed, and rules then match "
+     "nothing or the wrong function."},
     {"cuda_work_seen", "no CUDA work seen", "Not one launch, copy or memset was recorded, and nothing was lost."},
 
     /* requests and rounds */

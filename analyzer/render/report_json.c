@@ -62,6 +62,28 @@ static void write_utc(struct st_json *json, const char *key, int64_t realtime_ns
     st_json_string(json, key, text);
 }
 
+/* Which stage map, why, and whether its presets were checked against what was found. */
+static void write_map(struct st_json *json, const struct st_report_trace *trace)
+{
+    st_json_object(json, "map");
+    st_json_string(json, "name", trace->map);
+    st_json_string(json, "why", trace->map_why);
+    st_json_array(json, "checked");
+    for (size_t i = 0; i < trace->checked_count; i++) {
+        const struct st_report_checked *checked = &trace->checked[i];
+
+        st_json_object(json, NULL);
+        st_json_string(json, "package", checked->package);
+        st_json_string(json, "oldest", checked->oldest);
+        st_json_string(json, "newest", checked->newest);
+        st_json_string(json, "found", checked->found);
+        st_json_string(json, "state", checked->state);
+        st_json_end(json);
+    }
+    st_json_end(json);
+    st_json_end(json);
+}
+
 static void write_trace(struct st_json *json, const struct st_report_trace *trace)
 {
     st_json_object(json, NULL);
@@ -70,6 +92,7 @@ static void write_trace(struct st_json *json, const struct st_report_trace *trac
     st_json_string(json, "process", trace->process);
     st_json_string(json, "program", trace->program);
     st_json_string(json, "mode", trace->mode);
+    write_map(json, trace);
     st_json_bool(json, "complete", trace->complete);
     st_json_bool(json, "live", trace->live);
     st_json_int(json, "end_ns", trace->end_ns);

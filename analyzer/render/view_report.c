@@ -526,6 +526,7 @@ bool st_view_report(const struct st_report *report, const struct st_filter *filt
         return typical != NULL ? st_view_rows(typical, filter, style) : st_view_outside(report, filter, style);
     }
     st_view_heading(report, filter, style);
+    st_view_map(report, style);
     say_requests(report, style);
     if (typical != NULL) {
         if (!say_selection(report, typical, filter, style)) return false;

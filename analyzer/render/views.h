@@ -31,6 +31,9 @@ char *st_request_name(struct st_report_id id, char ret[ST_REQUEST_BYTES]);
 /* Is `row` the row `stage` or below it? A NULL stage takes every row. */
 bool st_row_is_within(const char *row, const char *stage);
 
+/* Which stage map was in force and why: a line for each one that differs. */
+void st_view_map(const struct st_report *report, const struct st_style *style);
+
 /* The heading of every view. In CSV nothing. */
 void st_view_heading(const struct st_report *report, const struct st_filter *filter, const struct st_style *style);
 

@@ -143,8 +143,8 @@ const char *st_watch_own_file(void)
 
 /* ---- the map ---- */
 
-static struct st_map_rule rules[64];
-static char arena[8192];
+static struct st_map_rule rules[256];
+static char arena[64 << 10];
 static struct st_map map;
 static int requests;
 
@@ -173,7 +173,7 @@ static int set_up(void **state)
                                "kernel *foo* -> decode\n";             /* 15 */
     struct st_map_error error;
 
-    map = (struct st_map){.rules = rules, .capacity = 64, .arena = arena, .arena_bytes = sizeof(arena)};
+    map = (struct st_map){.rules = rules, .capacity = 256, .arena = arena, .arena_bytes = sizeof(arena)};
     assert_true(st_map_parse(&map, text, strlen(text), "inline", &error));
     st_stages_init(&map, false);
     st_stages_start(count_request);
@@ -514,12 +514,49 @@ static void test_environment(void **state)
     assert_string_equal(getenv("STAGETAP_INTERNAL_NVTX_CHAIN"), "/other/tool.so");
 }
 
+static struct st_stage_match match_python(const char *text)
+{
+    struct st_stage_match match;
+    assert_true(st_stages_match(ST_MAP_PYTHON, NULL, text, &match));
+    return match;
+}
+
+/* The rules of presets are there once Python is, and count once their preset is recognised; an answer may be kept. */
+static void test_recognised(void **state)
+{
+    const char *const encode = "diffusers.pipelines.sd.pipeline:SDPipeline.encode_prompt";
+    struct st_stage_match save, match;
+
+    assert_false(st_stages_add_python()); /* this map is as set */
+    st_stages_init(&map, true);
+    assert_false(st_stages_match(ST_MAP_PYTHON, NULL, encode, &match));
+    assert_true(st_stages_add_python());
+    assert_true(st_stages_rule_count() > 16);
+    assert_true(st_stages_rule_counts(0));
+    save = match_python("PIL.Image:Image.save");
+    assert_false(st_stages_rule_counts(save.rule));
+    assert_int_equal(st_stage_enter(save.rule, save.name), ST_WATCH_BYPASS);
+    assert_int_equal(st_stages_matched(save.rule), 0);
+    match = match_python(encode);
+    assert_true(st_stages_rule_counts(match.rule));
+    assert_string_equal(map.rules[match.rule].origin, "diffusers");
+    last_span = 0;
+    line[0] = '\0';
+    st_stage_leave(st_stage_enter(match.rule, match.name), ST_END_RETURN);
+    st_stage_leave(st_stage_enter(save.rule, save.name), ST_END_RETURN);
+    assert_int_equal(st_stages_matched(save.rule), 1);
+    assert_non_null(strstr(line, "+1:1:encode:"));
+    assert_non_null(strstr(line, "+2:1:output:"));
+    assert_true(st_stages_add_python()); /* again: nothing more */
+    assert_int_equal(st_stages_rule_count(), map.count);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_symbols),    cmocka_unit_test(test_nvtx_alone),   cmocka_unit_test(test_nvtx_domains),
         cmocka_unit_test(test_nvtx_deep),  cmocka_unit_test(test_nvtx_started), cmocka_unit_test(test_nvtx_chained),
-        cmocka_unit_test(test_many_names), cmocka_unit_test(test_environment),
+        cmocka_unit_test(test_many_names), cmocka_unit_test(test_environment), cmocka_unit_test(test_recognised),
     };
     return cmocka_run_group_tests(tests, set_up, NULL);
 }
