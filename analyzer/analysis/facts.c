@@ -135,8 +135,8 @@ static bool fill_trace(struct st_answer *answer, const struct st_model_trace *so
         trace->not_intercepted[trace->not_intercepted_count++] =
             (struct st_report_missed){missed->symbol, missed->version, missed->flags, missed->caller};
     }
-    return trace->not_intercepted && st_answer_map(answer, source, trace) && fill_completeness(answer, source, &trace->completeness) &&
-           list_lost(answer, source, trace);
+    return trace->not_intercepted && st_answer_map(answer, source, trace) &&
+           fill_completeness(answer, source, &trace->completeness) && list_lost(answer, source, trace);
 }
 
 /* What is said of the run as a whole. */

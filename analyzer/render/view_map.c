@@ -15,7 +15,8 @@ static bool is_same_map(const struct st_report_trace *a, const struct st_report_
 {
     bool same = is_same(a->map, b->map) && is_same(a->map_why, b->map_why) && a->checked_count == b->checked_count;
     for (size_t i = 0; same && i < a->checked_count; i++) {
-        same = is_same(a->checked[i].package, b->checked[i].package) && is_same(a->checked[i].found, b->checked[i].found);
+        const struct st_report_checked *left = &a->checked[i], *right = &b->checked[i];
+        same = is_same(left->package, right->package) && is_same(left->found, right->found);
     }
     return same;
 }

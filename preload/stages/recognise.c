@@ -59,7 +59,8 @@ void st_recognise_see(const char *text)
     memcpy(module, text, length);
     module[length] = '\0';
     for (uint32_t i = 1; i < end; i++) {
-        if (!atomic_load_explicit(&is_claimed[i], memory_order_relaxed) && st_preset_lists(presets[i]->modules, module)) {
+        bool is_over = atomic_load_explicit(&is_claimed[i], memory_order_relaxed);
+        if (!is_over && st_preset_lists(presets[i]->modules, module)) {
             recognise(i, end, module);
         }
     }

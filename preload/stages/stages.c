@@ -22,7 +22,7 @@ static struct {
     const struct st_map *map;
     _Atomic uint32_t rule_count; /* rules below it are ready */
     _Atomic uint32_t rules_of_source[SOURCES];
-    struct st_map *automatic; /* the same map, if presets may be recognised; NULL when they were taken in */
+    struct st_map *_Atomic automatic; /* the same map, if presets may be recognised; NULL when they were taken in */
     uint8_t owners[ST_STAGES_MAX_RULES]; /* see recognise.h */
     void (*on_request)(void);
     uint32_t names[ST_STAGES_MAX_RULES]; /* row name of a rule's name, 0 = none or to be expanded */
@@ -117,19 +117,25 @@ static void take_rules(const struct st_map *map)
 void st_stages_init(struct st_map *map, bool is_automatic)
 {
     stages.map = map;
-    stages.automatic = is_automatic ? map : NULL;
     take_rules(map);
+    atomic_store_explicit(&stages.automatic, is_automatic ? map : NULL, memory_order_release);
     if (st_stages_uses(ST_MAP_SYMBOL)) st_watch_set_matcher(match_symbol);
+}
+
+bool st_stages_wants_python(void)
+{
+    return atomic_load_explicit(&stages.automatic, memory_order_acquire) != NULL || st_stages_uses(ST_MAP_PYTHON);
 }
 
 bool st_stages_add_python(void)
 {
-    struct st_map *map = stages.automatic;
+    struct st_map *map = atomic_load_explicit(&stages.automatic, memory_order_relaxed);
 
-    if (map == NULL) return st_stages_uses(ST_MAP_PYTHON);
-    stages.automatic = NULL;
-    st_recognise_add_rules(map, stages.owners, ST_STAGES_MAX_RULES);
-    take_rules(map);
+    if (map != NULL) {
+        st_recognise_add_rules(map, stages.owners, ST_STAGES_MAX_RULES);
+        take_rules(map);
+        atomic_store_explicit(&stages.automatic, NULL, memory_order_release);
+    }
     return st_stages_uses(ST_MAP_PYTHON);
 }
 

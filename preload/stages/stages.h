@@ -21,6 +21,9 @@ struct st_thread;
  * `is_automatic`: none was set, and presets may be recognised. Constructor, before st_watch_start(). */
 void st_stages_init(struct st_map *map, bool is_automatic);
 
+/* Should Python be looked for: is there a rule for it, or may a preset for it be recognised? Any thread. */
+bool st_stages_wants_python(void);
+
 /* The process runs Python: if no map was set, the rules of all Python presets are taken in; each counts when its
  * preset is recognised (recognise.h). Is there any Python rule now? Plain C, no allocation; one thread at a time. */
 bool st_stages_add_python(void);
@@ -53,7 +56,8 @@ struct st_stage_match {
 };
 
 /* The first rule of `source` that matches `text`; false if none does. Whether the rule counts yet is looked at when it
- * is entered, so that an answer may be kept. `thread` (may be NULL) announces a new row name. Plain C, no allocation; any thread. */
+ * is entered, so that an answer may be kept. `thread` (may be NULL) announces a new row name. Plain C, no allocation;
+ * any thread. */
 bool st_stages_match(enum st_map_source source, struct st_thread *thread, const char *text,
                      struct st_stage_match *ret_match);
 

@@ -23,8 +23,9 @@ def module_of(path, root):
     return '.'.join(parts[:-1] if parts[-1] == '__init__' else parts)
 
 
-def names_below(root):
-    """Every module:qualname of the .py files below a folder that stands on sys.path; → (names, files read)."""
+def names_below(root, wants=lambda module: True):
+    """module:qualname of the .py files below a folder that stands on sys.path, of modules that `wants` takes;
+    → (names, files read)."""
     names, files = [], 0
     for folder, folders, found in os.walk(root):
         folders[:] = sorted(f for f in folders if not f.endswith(('.dist-info', '.data')) and f != '__pycache__')
@@ -32,12 +33,14 @@ def names_below(root):
             if not name.endswith('.py'):
                 continue
             path = os.path.join(folder, name)
+            module = module_of(path, root)
+            if not wants(module):
+                continue
             with open(path, encoding='utf-8', errors='replace') as file:
                 try:
                     tree = ast.parse(file.read(), path)
                 except SyntaxError:
                     continue  # templates that are named like sources
-            module = module_of(path, root)
             names += [f'{module}:{qualname}' for qualname in qualnames(tree)]
             files += 1
     return names, files
@@ -49,9 +52,16 @@ def glob(pattern):
 
 
 def rules(text):
-    """(line number, source, pattern, meaning) of a preset's rules: one on a line, as in config/*.map."""
+    """(line number, source, pattern, meaning, comment) of a preset's rules: one on a line, as in config/*.map."""
+    rule = re.compile(r'(\w+)\s+(?:"((?:[^"\\]|\\.)*)"|(\S+))\s*->\s*([^#]*?)\s*(?:# *(.*))?')
     for number, line in enumerate(text.splitlines(), 1):
-        found = re.fullmatch(r'\s*(\w+)\s+(?:"((?:[^"\\]|\\.)*)"|(\S+))\s*->\s*(.*?)\s*', line)
-        if found and not line.startswith('#'):
-            quoted, word = found[2], found[3]
-            yield number, found[1], re.sub(r'\\(.)', r'\1', quoted) if quoted is not None else word, found[4]
+        found = rule.fullmatch(line)
+        if found:
+            source, quoted, word, meaning, comment = found.groups()
+            yield number, source, re.sub(r'\\(.)', r'\1', quoted) if quoted is not None else word, meaning, comment or ''
+
+
+def wants_modules(text):
+    """Which modules may hold what the Python rules of a preset name?"""
+    globs = [glob(pattern.split(':')[0]) for _, source, pattern, _, _ in rules(text) if source == 'python']
+    return lambda module: any(found.fullmatch(module) for found in globs)

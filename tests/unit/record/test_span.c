@@ -125,8 +125,8 @@ static void begun_stages_end_with_the_next_function(void **state)
     assert_int_equal(again, 0);
     st_span_leave(thread, decode, ST_END_RETURN);
     st_span_leave(thread, request, ST_END_RETURN);
-    assert_string_equal(written(thread), " + +sample +sample/step -sample/step +sample/copy -sample/copy -sample=replaced "
-                                         "+decode +samples -samples=replaced -decode -");
+    assert_string_equal(written(thread), " + +sample +sample/step -sample/step +sample/copy -sample/copy "
+                                         "-sample=replaced +decode +samples -samples=replaced -decode -");
 }
 
 static void begun_load_ends_with_a_request(void **state)

@@ -259,7 +259,7 @@ static void test_presets(void **state)
         assert_ptr_equal(st_preset_find(preset->name), preset);
         assert_int_equal(preset->text[0], '#'); /* what it is for and what it was checked against */
         for (uint32_t i = 0; *preset->modules != NULL && i < map.count; i++)
-            assert_int_equal(map.rules[i].source, ST_MAP_PYTHON); /* later than the start nothing else can be taken in */
+            assert_int_equal(map.rules[i].source, ST_MAP_PYTHON); /* nothing else is taken in behind the start */
     }
     assert_true(count >= 10);
     assert_null(st_preset_find("nothing"));

@@ -527,8 +527,10 @@ static void test_recognised(void **state)
     const char *const encode = "diffusers.pipelines.sd.pipeline:SDPipeline.encode_prompt";
     struct st_stage_match save, match;
 
+    assert_false(st_stages_wants_python());
     assert_false(st_stages_add_python()); /* this map is as set */
     st_stages_init(&map, true);
+    assert_true(st_stages_wants_python());
     assert_false(st_stages_match(ST_MAP_PYTHON, NULL, encode, &match));
     assert_true(st_stages_add_python());
     assert_true(st_stages_rule_count() > 16);
