@@ -79,7 +79,8 @@ const struct st_explanation st_explanations[] = {
     {"map", "map",
      "The stage map in force: presets, a file or inline rules; why it is that one, and what its presets were checked "
      "against."},
-    {"recognised", "recognised", "No map was set; the program, or a module that it imported, told which preset is for it."},
+    {"recognised", "recognised",
+     "No map was set; the program, or a module that it imported, told which preset is for it."},
     {"checked|oldest|newest|package", "checked",
      "The versions that the names in a preset were compared with: OLDEST–NEWEST."},
     {"outside|covered|not recorded", "to be verified|version not recorded",
