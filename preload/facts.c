@@ -135,8 +135,8 @@ static void add_calls(struct st_buffer *payload)
 static void add_rules(struct st_buffer *payload)
 {
     struct st_rows rows = {.table = ST_T_RULE};
-    for (uint32_t i = 0, count = st_stages_rule_count(); i < count; i++) {
-        const struct st_map_rule *rule = &st_options.map.rules[i];
+    const struct st_map_rule *rule;
+    for (uint32_t i = 0; (rule = st_stages_rule(i)) != NULL; i++) {
         if (!st_stages_rule_counts(i)) {
             continue;
         }

@@ -32,6 +32,11 @@ static struct {
     _Atomic uint32_t expanded_count;
 } stages;
 
+static uint32_t rule_count(void)
+{
+    return atomic_load_explicit(&stages.rule_count, memory_order_acquire);
+}
+
 /* ---- matching ---- */
 
 /* A row name made by expansion, as long as there are few of them. Two threads may rarely use up two places for one
@@ -61,7 +66,7 @@ bool st_stages_match(enum st_map_source source, struct st_thread *thread, const 
 
     if (!st_stages_uses(source)) return false;
     if (source == ST_MAP_PYTHON) st_recognise_see(text);
-    for (uint32_t i = 0, count = st_stages_rule_count(); i < count; i++) {
+    for (uint32_t i = 0, count = rule_count(); i < count; i++) {
         const struct st_map_rule *rule = &stages.map->rules[i];
         if (rule->source != source || !st_map_glob(rule->pattern, text, captures)) continue;
         ret_match->rule = (uint16_t)i;
@@ -87,9 +92,9 @@ bool st_stages_uses(enum st_map_source source)
     return atomic_load_explicit(&stages.rules_of_source[source], memory_order_relaxed) > 0;
 }
 
-uint32_t st_stages_rule_count(void)
+const struct st_map_rule *st_stages_rule(uint32_t n)
 {
-    return atomic_load_explicit(&stages.rule_count, memory_order_acquire);
+    return n < rule_count() ? &stages.map->rules[n] : NULL;
 }
 
 bool st_stages_rule_counts(uint32_t rule)
@@ -103,7 +108,7 @@ static void take_rules(const struct st_map *map)
     uint32_t end = map->count < ST_STAGES_MAX_RULES ? map->count : ST_STAGES_MAX_RULES;
     uint32_t count[SOURCES] = {0};
 
-    for (uint32_t i = st_stages_rule_count(); i < end; i++) {
+    for (uint32_t i = rule_count(); i < end; i++) {
         const struct st_map_rule *rule = &map->rules[i];
         count[rule->source]++;
         stages.is_expanded[i] = strchr(rule->name, '$') != NULL;
@@ -244,7 +249,7 @@ uint64_t st_stages_matched(uint32_t rule)
 
 static bool is_source_seen(enum st_map_source source)
 {
-    for (uint32_t i = 0, count = st_stages_rule_count(); i < count; i++)
+    for (uint32_t i = 0, count = rule_count(); i < count; i++)
         if (stages.map->rules[i].source == source && st_stages_matched(i) > 0) return true;
     return false;
 }

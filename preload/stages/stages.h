@@ -64,10 +64,10 @@ bool st_stages_match(enum st_map_source source, struct st_thread *thread, const 
 /* Is there a rule of this source? */
 bool st_stages_uses(enum st_map_source source);
 
-/* ---- for the facts in the trace; any thread ---- */
+/* The n-th rule of the map in force, NULL at the end; there may be more later (st_stages_add_python). */
+const struct st_map_rule *st_stages_rule(uint32_t n);
 
-/* Rules from 0 to here are the map; it may grow once (st_stages_add_python). */
-uint32_t st_stages_rule_count(void);
+/* ---- for the facts in the trace; any thread ---- */
 
 /* Does the rule count: not one of a preset that was not recognised? */
 bool st_stages_rule_counts(uint32_t rule);
