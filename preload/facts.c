@@ -14,6 +14,7 @@
 #include "preload/device/device.h"
 #include "preload/record/record.h"
 #include "preload/stages/python.h"
+#include "preload/stages/python_facts.h"
 #include "preload/stages/seen.h"
 #include "preload/stages/stages.h"
 #include "preload/trace/table.h"
@@ -207,8 +208,12 @@ static void add_python(struct st_buffer *payload)
 {
     struct st_rows keys = {.table = ST_T_KEY};
     const char *description = st_python_description(), *note = st_python_note();
+    const char *key, *value;
     if (description) {
         add_key(&keys, ST_KEY_FOUND, "python", description);
+    }
+    for (uint32_t n = 0; st_python_fact(n, &key, &value); n++) {
+        add_key(&keys, ST_KEY_FOUND, key, value);
     }
     if (note) {
         add_key(&keys, ST_KEY_NOTE, "setting", note);

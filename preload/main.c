@@ -49,5 +49,6 @@ __attribute__((section(".init_array"), used)) static void (*const constructor)(i
 __attribute__((destructor)) static void end(void)
 {
     st_session_tell_unreached();
+    st_python_end();
     st_session_finish();
 }

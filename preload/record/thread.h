@@ -97,6 +97,7 @@ struct st_thread {
 
     uint32_t python_count;
     uint32_t python_beyond; /* deeper than there is room */
+    uint64_t python_names_due; /* ticks from which on names are noted again */
     struct st_python_entry python[ST_MAX_PYTHON_ENTRIES];
 
     struct st_pushed_range pushed[ST_MAX_PUSHED_RANGES];

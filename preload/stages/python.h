@@ -23,6 +23,9 @@ void st_python_start(enum st_python_choice choice);
 void st_python_on_dlopen(void);
 void st_python_on_first_call(void);
 
+/* The program ends, on this thread. */
+void st_python_end(void);
+
 /* ---- for the facts in the trace; any thread ---- */
 
 struct st_python_stats {

@@ -31,6 +31,8 @@ static const struct wanted {
     {"PyProperty_Type", NULL, offsetof(struct st_py_api, property_type), true},
     {"PyModule_Type", NULL, offsetof(struct st_py_api, module_type), true},
     {"PyType_Type", NULL, offsetof(struct st_py_api, type_type), true},
+    {"PyDict_Type", NULL, offsetof(struct st_py_api, dict_type), true},
+    {"PyUnicode_Type", NULL, offsetof(struct st_py_api, text_type), true},
     {"_PyRuntime", NULL, offsetof(struct st_py_api, runtime), false},
 };
 

@@ -75,7 +75,8 @@ struct st_py_api {
     ST_PY_WANTED(ST_PY_MEMBER)
 #undef ST_PY_MEMBER
     /* types and the like, borrowed */
-    st_py none, code_type, function_type, static_method_type, class_method_type, property_type, module_type, type_type;
+    st_py none, code_type, function_type, static_method_type, class_method_type, property_type, module_type, type_type,
+        dict_type, text_type;
     const char *runtime; /* _PyRuntime, or NULL */
 };
 extern struct st_py_api st_py_api;

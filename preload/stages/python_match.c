@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "preload/record/thread.h"
+#include "python_facts.h"
 
 #define MAX_WRAPPED 16 /* decorators around one function */
 #define TYPE_DICT 264  /* PyTypeObject.tp_dict, 3.8 to 3.10 */
@@ -227,6 +228,7 @@ uint64_t st_python_first_sight(st_py code, st_py globals, bool keeps_all)
     st_py_api.fetch_error(&type, &value, &traceback);
     if (name_of(code, globals, text) && st_stages_match(ST_MAP_PYTHON, st_thread_current, text, &match)) {
         known = st_python_pack(&match);
+        st_python_facts_look();
         atomic_fetch_add_explicit(&matched_codes, 1, memory_order_relaxed);
     }
     if (keeps_all || (known & ST_PYTHON_MATCHED)) {
