@@ -13,6 +13,8 @@
 #include "preload/calls/capture.h"
 #include "preload/device/device.h"
 #include "preload/record/record.h"
+#include "preload/stages/python.h"
+#include "preload/stages/python_facts.h"
 #include "preload/stages/recognise.h"
 #include "preload/stages/seen.h"
 #include "preload/stages/stages.h"
@@ -218,11 +220,31 @@ static void add_providers(struct st_buffer *payload)
     st_rows_finish(&keys);
 }
 
+static void add_python(struct st_buffer *payload)
+{
+    struct st_rows keys = {.table = ST_T_KEY};
+    const char *description = st_python_description(), *note = st_python_note();
+    const char *key, *value;
+    if (description) {
+        add_key(&keys, ST_KEY_FOUND, "python", description);
+    }
+    for (uint32_t n = 0; st_python_fact(n, &key, &value); n++) {
+        add_key(&keys, ST_KEY_FOUND, key, value);
+    }
+    if (note) {
+        add_key(&keys, ST_KEY_NOTE, "setting", note);
+    }
+    st_table_encode(&keys, payload);
+    st_rows_finish(&keys);
+}
+
 static void add_counters(struct st_buffer *payload)
 {
     struct st_rows rows = {.table = ST_T_COUNTER};
     struct st_watch_stats stats;
+    struct st_python_stats python;
     st_watch_get_stats(&stats);
+    st_python_get_stats(&python);
     const struct {
         const char *name;
         uint64_t value;
@@ -244,6 +266,8 @@ static void add_counters(struct st_buffer *payload)
         {"host_functions.untimed", stats.host_untimed},
         {"capture.untracked", st_capture_untracked()},
         {"seen.untold", st_seen_untold()},
+        {"python.codes", python.codes},
+        {"python.mismatches", python.mismatches},
     };
     for (size_t i = 0; i < sizeof(COUNTERS) / sizeof(COUNTERS[0]); i++) {
         st_rows_add(&rows, (int64_t[ST_COUNT_C_COUNTER]){(int64_t)COUNTERS[i].value, 0},
@@ -323,6 +347,7 @@ void st_facts_add_state(struct st_buffer *payload, bool is_final)
     add_new_names(payload);
     add_recognised(payload);
     add_counters(payload);
+    add_python(payload);
     add_providers(payload);
     add_misses(payload);
     add_unreached(payload);

@@ -10,6 +10,7 @@
 #include <sys/auxv.h>
 
 #include "options.h"
+#include "preload/stages/python.h"
 #include "preload/stages/stages.h"
 #include "preload/watch/watch.h"
 #include "session.h"
@@ -31,9 +32,11 @@ static void start(int argc, char **argv, char **envp)
     }
     st_session_prepare(argc, argv);
     st_stages_init(&st_options.map, st_options.map_is_automatic);
+    st_python_start(st_options.py);
     st_watch_set_hooks(&(struct st_watch_hooks){.on_provider = st_stages_on_provider,
                                                 .on_first_call = st_session_on_first_call,
                                                 .on_init = st_session_on_init,
+                                                .on_dlopen = st_python_on_dlopen,
                                                 .stage_enter = st_stage_enter,
                                                 .stage_leave = st_stage_leave});
     pthread_atfork(NULL, NULL, st_session_fork_child);
@@ -46,5 +49,6 @@ __attribute__((section(".init_array"), used)) static void (*const constructor)(i
 __attribute__((destructor)) static void end(void)
 {
     st_session_tell_unreached();
+    st_python_end();
     st_session_finish();
 }

@@ -317,6 +317,7 @@ void st_options_read(char **envp, const char *program)
     check_audit();
     st_options.mode = (enum st_mode)choice_of(ST_SET_MODE);
     st_options.device = (enum st_device_choice)choice_of(ST_SET_DEVICE);
+    st_options.py = (enum st_python_choice)choice_of(ST_SET_PY);
     st_options.waits_on_full = choice_of(ST_SET_ON_FULL) == 1;
     read_numbers();
     if (st_options.mode != ST_MODE_OFF) {

@@ -12,6 +12,7 @@
 
 #include "config/map.h"
 #include "config/settings.h"
+#include "preload/stages/python.h"
 
 enum st_mode { ST_MODE_TRACE, ST_MODE_BASELINE, ST_MODE_DIAGNOSE, ST_MODE_OFF };
 enum st_device_choice {
@@ -31,6 +32,7 @@ struct st_options {
     uint64_t limit_bytes;   /* 0 = default */
     uint64_t flush_ns;
     uint64_t buffer_slots;  /* a power of two */
+    enum st_python_choice py;
     bool waits_on_full;
     enum st_log_level log_level;
     const char *log_path;   /* NULL = stderr */

@@ -17,6 +17,7 @@
 #include "preload/device/device.h"
 #include "preload/record/record.h"
 #include "preload/record/syscall.h"
+#include "preload/stages/python.h"
 #include "preload/watch/watch.h"
 #include "preload/writer/family.h"
 #include "preload/writer/spawn.h"
@@ -269,7 +270,11 @@ bool st_session_start(void)
 
 void st_session_on_first_call(void)
 {
-    st_session_start();
+    bool is_started = st_session_start();
+    st_python_on_first_call();
+    if (is_started && st_python_note()) {
+        st_log(ST_LOG_WARN, "%s", st_python_note());
+    }
 }
 
 void st_session_on_init(void)

@@ -17,6 +17,7 @@
 #define ST_MAX_OPEN_SPANS 64
 #define ST_MAX_FRAMES 128
 #define ST_MAX_PUSHED_RANGES 64
+#define ST_MAX_PYTHON_ENTRIES 64
 #define ST_MAX_SHARED_RINGS 96 /* of a process at a time; more threads have private ones */
 #define ST_MAX_BLOCKS 4096 /* threads alive, or ended and not yet written out */
 #define ST_RING_FILE_BYTES 1024 /* longest path of a ring file */
@@ -44,6 +45,12 @@ struct st_open_span {
 /* A range that the program pushed; preload/stages keeps them here, static TLS being scarce. */
 struct st_pushed_range {
     void *domain;
+    uint64_t token; /* of its stage, 0 = none */
+};
+
+/* A Python function that a rule matched, entered and not left; preload/stages keeps them here as well. */
+struct st_python_entry {
+    const void *code, *frame; /* only compared */
     uint64_t token; /* of its stage, 0 = none */
 };
 
@@ -87,6 +94,11 @@ struct st_thread {
     uint64_t passed[32]; /* a structure handed on in place of the caller's, while that call runs */
     uint32_t pushed_count;
     uint32_t pushed_beyond; /* deeper than there is room */
+
+    uint32_t python_count;
+    uint32_t python_beyond; /* deeper than there is room */
+    uint64_t python_names_due; /* ticks from which on names are noted again */
+    struct st_python_entry python[ST_MAX_PYTHON_ENTRIES];
 
     struct st_pushed_range pushed[ST_MAX_PUSHED_RANGES];
     struct st_open_span open_spans[ST_MAX_OPEN_SPANS];

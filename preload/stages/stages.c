@@ -13,6 +13,7 @@
 #include "nvtx.h"
 #include "preload/record/record.h"
 #include "preload/watch/watch.h"
+#include "python.h"
 #include "recognise.h"
 
 #define MAX_EXPANDED 64 /* row names made from $1 … $9; what comes later is "other" */
@@ -280,8 +281,14 @@ void st_stages_capabilities(struct st_rows *rows)
         state = st_nvtx_state(&why);
     }
     add_capability(rows, "nvtx", state, why);
-    if (st_stages_uses(ST_MAP_PYTHON))
-        add_capability(rows, "python", ST_CAP_NOT_COLLECTED, "this version cannot follow Python functions");
+    if (st_stages_uses(ST_MAP_PYTHON)) {
+        state = st_python_state(&why);
+        if (is_source_seen(ST_MAP_PYTHON)) {
+            state = ST_CAP_SEEN;
+            why = st_python_description();
+        }
+        add_capability(rows, "python", state, why);
+    }
     if (st_stages_uses(ST_MAP_LOG))
         add_capability(rows, "log", ST_CAP_NOT_COLLECTED, "this version cannot read the program's output");
 }

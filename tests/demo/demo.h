@@ -18,7 +18,7 @@ struct demo_settings {
     int images, steps, size; /* size: picture width = height, a multiple of DEMO_SCALE */
     uint32_t seed;
     const char *prompt, *out;
-    bool pageable, item_sync, offload, slow_png, two_streams, graphs, verbose;
+    bool pageable, item_sync, offload, slow_png, two_streams, graphs, verbose, progress;
     enum demo_broken broken;
 };
 
@@ -61,10 +61,15 @@ void demo_copy_back(struct demo *demo);
 void demo_write_png(struct demo *demo, const char *path);
 void demo_unload(struct demo *demo);
 
-/* The generator's own log of its stages (--timings), an independent measure of host times.
- * CLOCK_MONOTONIC; demo_timing_add() takes the end itself, first thing. Kept in memory until written. */
+/*
+ * What the generator tells of its stages. Its own log (--timings), an independent measure of host times:
+ * CLOCK_MONOTONIC from the first thing in begin to the first in end, kept in memory until written. NVTX ranges of the
+ * same names, as many programs have them; they do nothing without a tool. Lines (--progress). Begin returns the time that
+ * end wants.
+ */
 uint64_t demo_now_ns(void);
-void demo_timing_add(const char *stage, const struct demo *demo, uint64_t start_ns);
+uint64_t demo_stage_begin(const struct demo *demo, const char *stage);
+void demo_stage_end(const struct demo *demo, const char *stage, uint64_t start_ns);
 bool demo_timings_write(const char *path);
 
 #endif

@@ -29,6 +29,7 @@ static const char help[] =
     "  --slow-png       compress as hard as possible\n"
     "  --two-streams    run the two evaluations of the net side by side\n"
     "  --graphs         record the launches of each step once, as a CUDA graph, and replay it\n"
+    "  --progress       print a line when a stage begins, and a bar of the steps\n"
     "  --timings FILE   write begin and end of each stage, one JSON object a line\n"
     "  --quiet          print nothing but errors\n"
     "  --help\n";
@@ -36,7 +37,7 @@ static const char help[] =
 enum option_id {
     OPTION_IMAGES = 256, OPTION_STEPS, OPTION_SIZE, OPTION_SEED, OPTION_PROMPT, OPTION_OUT, OPTION_PAGEABLE,
     OPTION_ITEM_SYNC, OPTION_OFFLOAD, OPTION_SLOW_PNG, OPTION_TWO_STREAMS, OPTION_TIMINGS, OPTION_QUIET,
-    OPTION_GRAPHS, OPTION_BREAK, OPTION_HELP
+    OPTION_GRAPHS, OPTION_PROGRESS, OPTION_BREAK, OPTION_HELP
 };
 
 static const struct option options[] = {
@@ -47,6 +48,7 @@ static const struct option options[] = {
     {"offload", no_argument, NULL, OPTION_OFFLOAD}, {"slow-png", no_argument, NULL, OPTION_SLOW_PNG},
     {"two-streams", no_argument, NULL, OPTION_TWO_STREAMS}, {"timings", required_argument, NULL, OPTION_TIMINGS},
     {"quiet", no_argument, NULL, OPTION_QUIET}, {"graphs", no_argument, NULL, OPTION_GRAPHS},
+    {"progress", no_argument, NULL, OPTION_PROGRESS},
     /* not in the help: leaves a wait out, so that tests see that the picture shows it */
     {"break", required_argument, NULL, OPTION_BREAK}, {"help", no_argument, NULL, OPTION_HELP}, {NULL, 0, NULL, 0}};
 
@@ -97,6 +99,7 @@ static void read_options(int argc, char **argv, struct demo_settings *settings, 
         case OPTION_TWO_STREAMS: settings->two_streams = true; break;
         case OPTION_GRAPHS: settings->graphs = true; break;
         case OPTION_TIMINGS: *ret_timings = optarg; break;
+        case OPTION_PROGRESS: settings->progress = true; break;
         case OPTION_QUIET: settings->verbose = false; break;
         case OPTION_BREAK: settings->broken = broken(optarg); break;
         case OPTION_HELP: fputs(help, stdout); exit(0);

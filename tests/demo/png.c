@@ -26,7 +26,7 @@ static void on_png_warning(png_structp png, png_const_charp message)
 
 __attribute__((noinline)) void demo_write_png(struct demo *demo, const char *path)
 {
-    uint64_t start_ns = demo_now_ns();
+    uint64_t start_ns = demo_stage_begin(demo, "write_png");
     png_uint_32 size = (png_uint_32)demo->settings.size;
     FILE *file = fopen(path, "wb");
     if (!file) {
@@ -53,5 +53,5 @@ __attribute__((noinline)) void demo_write_png(struct demo *demo, const char *pat
     if (fclose(file) != 0) {
         fail(path, "could not write all of it");
     }
-    demo_timing_add("write_png", demo, start_ns);
+    demo_stage_end(demo, "write_png", start_ns);
 }

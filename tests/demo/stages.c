@@ -108,7 +108,7 @@ static void create_buffers(struct demo *demo)
 
 STAGE void demo_load_weights(struct demo *demo)
 {
-    uint64_t start_ns = demo_now_ns();
+    uint64_t start_ns = demo_stage_begin(demo, "load");
     char name[128], detail[64];
     demo_device_open(name, sizeof(name));
     if (demo->settings.verbose) {
@@ -128,7 +128,7 @@ STAGE void demo_load_weights(struct demo *demo)
     create_buffers(demo);
     snprintf(detail, sizeof(detail), "weights %.2f MB", (double)floats * sizeof(float) / 1e6);
     say(demo, "load", detail, start_ns);
-    demo_timing_add("load", demo, start_ns);
+    demo_stage_end(demo, "load", start_ns);
 }
 
 /* Words to numbers: a hash of each word; 0 fills the rest. Returns how many words were used. */
@@ -171,7 +171,7 @@ static void encode_one(struct demo *demo, const int32_t *tokens, float *pooled)
 
 STAGE void demo_encode(struct demo *demo, const char *prompt)
 {
-    uint64_t start_ns = demo_now_ns();
+    uint64_t start_ns = demo_stage_begin(demo, "encode");
     char detail[32];
     int words = tokenize(prompt, demo->tokens_host);
     tokenize("", demo->tokens_host + DEMO_TOKENS);
@@ -179,7 +179,7 @@ STAGE void demo_encode(struct demo *demo, const char *prompt)
     encode_one(demo, demo->tokens_host + DEMO_TOKENS, demo->without_prompt.text);
     snprintf(detail, sizeof(detail), "%d tokens", words);
     say(demo, "encode", detail, start_ns);
-    demo_timing_add("encode", demo, start_ns);
+    demo_stage_end(demo, "encode", start_ns);
 }
 
 /* What is left of the signal at a point of the noise schedule, 0 = start of training … TRAIN_STEPS. */
@@ -283,10 +283,10 @@ static void replay(struct demo *demo, int step, float time, float keep, float ad
 
 STAGE void demo_step(struct demo *demo, int step)
 {
-    uint64_t start_ns = demo_now_ns();
+    demo->step = step;
+    uint64_t start_ns = demo_stage_begin(demo, "step");
     const struct demo_settings *settings = &demo->settings;
     float keep, add;
-    demo->step = step;
     float time = schedule(step, settings->steps, &keep, &add);
     if (settings->offload && (step > 1 || demo->image > 1)) {
         offload(demo, true);
@@ -303,13 +303,13 @@ STAGE void demo_step(struct demo *demo, int step)
         fprintf(stderr, "generate: the latent is not finite at step %d\n", step);
         exit(1);
     }
-    demo_timing_add("step", demo, start_ns);
+    demo_stage_end(demo, "step", start_ns);
     demo->step = 0;
 }
 
 STAGE void demo_sample(struct demo *demo, uint32_t seed)
 {
-    uint64_t start_ns = demo_now_ns();
+    uint64_t start_ns = demo_stage_begin(demo, "sample");
     char detail[32];
     LAUNCH(latent_noise, DEMO_LATENT * demo->latent_width * demo->latent_width, demo->stream, &demo->latent, &seed);
     for (int step = 1; step <= demo->settings.steps; step++) {
@@ -317,12 +317,12 @@ STAGE void demo_sample(struct demo *demo, uint32_t seed)
     }
     snprintf(detail, sizeof(detail), "%d steps", demo->settings.steps);
     say(demo, "sample", detail, start_ns);
-    demo_timing_add("sample", demo, start_ns);
+    demo_stage_end(demo, "sample", start_ns);
 }
 
 STAGE void demo_decode(struct demo *demo)
 {
-    uint64_t start_ns = demo_now_ns();
+    uint64_t start_ns = demo_stage_begin(demo, "decode");
     char detail[32];
     int32_t width = (int32_t)demo->latent_width, size = demo->settings.size, pixels = size * size;
     float *from = demo->latent, *to = demo->pixels, *spare = demo->pixels_other;
@@ -338,32 +338,32 @@ STAGE void demo_decode(struct demo *demo)
     LAUNCH(vae_to_rgb, pixels, demo->stream, &demo->rgb, &from, &mix, &pixels);
     snprintf(detail, sizeof(detail), "%d x %d", size, size);
     say(demo, "decode", detail, start_ns);
-    demo_timing_add("decode", demo, start_ns);
+    demo_stage_end(demo, "decode", start_ns);
 }
 
 STAGE void demo_copy_back(struct demo *demo)
 {
-    uint64_t start_ns = demo_now_ns();
+    uint64_t start_ns = demo_stage_begin(demo, "copy_back");
     size_t bytes = (size_t)demo->settings.size * (size_t)demo->settings.size * 3;
     demo_device_download(demo->rgb_host, demo->rgb, bytes, demo->stream);
     if (demo->settings.broken != DEMO_BROKEN_WAIT) {
         demo_device_stream_wait(demo->stream);
     }
-    demo_timing_add("copy_back", demo, start_ns);
+    demo_stage_end(demo, "copy_back", start_ns);
 }
 
 STAGE void demo_output(struct demo *demo, const char *path)
 {
-    uint64_t start_ns = demo_now_ns();
+    uint64_t start_ns = demo_stage_begin(demo, "output");
     demo_copy_back(demo);
     demo_write_png(demo, path);
     say(demo, "output", path, start_ns);
-    demo_timing_add("output", demo, start_ns);
+    demo_stage_end(demo, "output", start_ns);
 }
 
 STAGE void demo_make_image(struct demo *demo, int image, const char *path)
 {
-    uint64_t start_ns = demo_now_ns();
+    uint64_t start_ns = demo_stage_begin(demo, "request");
     char detail[32];
     uint32_t seed = demo->settings.seed + (uint32_t)image - 1;
     demo->image = image;
@@ -373,7 +373,7 @@ STAGE void demo_make_image(struct demo *demo, int image, const char *path)
     demo_output(demo, path);
     snprintf(detail, sizeof(detail), "%d of %d, seed %u", image, demo->settings.images, seed);
     say(demo, "image", detail, start_ns);
-    demo_timing_add("request", demo, start_ns);
+    demo_stage_end(demo, "request", start_ns);
     demo->image = 0;
 }
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The generator's own log of its stages: one JSON line each, written at the end. One thread.
+ * What the generator tells of its stages: its own log, one JSON line each, written at the end; NVTX ranges; lines for
+ * people. One thread.
  */
 #include "demo.h"
+#include "nvtx_few.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -24,9 +26,8 @@ uint64_t demo_now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-void demo_timing_add(const char *stage, const struct demo *demo, uint64_t start_ns)
+static void keep(const char *stage, const struct demo *demo, uint64_t start_ns, uint64_t end_ns)
 {
-    uint64_t end_ns = demo_now_ns();
     if (timing_count == timing_capacity) {
         size_t capacity = timing_capacity ? timing_capacity * 2 : 1024;
         struct timing *grown = realloc(timings, capacity * sizeof(*grown));
@@ -38,6 +39,29 @@ void demo_timing_add(const char *stage, const struct demo *demo, uint64_t start_
         timing_capacity = capacity;
     }
     timings[timing_count++] = (struct timing){stage, demo->image, demo->step, start_ns, end_ns};
+}
+
+uint64_t demo_stage_begin(const struct demo *demo, const char *stage)
+{
+    uint64_t start_ns = demo_now_ns();
+    nvtxRangePushA(stage);
+    if (demo->settings.progress && !demo->step) {
+        printf("%s ...\n", stage);
+        fflush(stdout);
+    }
+    return start_ns;
+}
+
+/* Steps are a bar that is drawn over itself. */
+void demo_stage_end(const struct demo *demo, const char *stage, uint64_t start_ns)
+{
+    uint64_t end_ns = demo_now_ns();
+    nvtxRangePop();
+    if (demo->settings.progress && demo->step) {
+        printf("\r  step %d/%d%s", demo->step, demo->settings.steps, demo->step == demo->settings.steps ? "\n" : "");
+        fflush(stdout);
+    }
+    keep(stage, demo, start_ns, end_ns);
 }
 
 bool demo_timings_write(const char *path)

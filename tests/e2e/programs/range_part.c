@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A library with an NVTX of its own, as each object that includes the headers has: one range with a launch. */
-#include "nvtx_few.h"
+#include "../../demo/nvtx_few.h"
 
 #include "cuda_few.h"
 

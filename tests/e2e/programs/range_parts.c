@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Three objects with NVTX ranges, each with a table of its own: the program and two libraries. */
-#include "nvtx_few.h"
+#include "../../demo/nvtx_few.h"
 
 #include "cuda_few.h"
 

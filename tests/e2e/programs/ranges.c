@@ -9,7 +9,7 @@
 #ifdef E2E_REAL_NVTX
 #include <nvtx3/nvToolsExt.h>
 #else
-#include "nvtx_few.h"
+#include "../../demo/nvtx_few.h"
 #endif
 
 #include "cuda_few.h"

@@ -16,6 +16,7 @@
 
 #include "preload/record/record.h"
 #include "preload/stages/nvtx.h"
+#include "preload/stages/python.h"
 #include "preload/stages/stages.h"
 #include "preload/watch/watch.h"
 
@@ -134,6 +135,17 @@ void *st_watch_real_dlsym(void *handle, const char *name)
     assert_string_equal(name, "InitializeInjectionNvtx2");
     memcpy(&address, &other_tool, sizeof(address));
     return address;
+}
+
+enum st_capability_state st_python_state(const char **ret_why)
+{
+    *ret_why = "there is no CPython in the process";
+    return ST_CAP_NOT_COLLECTED;
+}
+
+const char *st_python_description(void)
+{
+    return "3.11.7: frame-evaluation hook";
 }
 
 const char *st_watch_own_file(void)

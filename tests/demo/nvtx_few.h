@@ -5,8 +5,8 @@
  * pointers, and from then on call what the tool put there. Without a tool the functions do nothing.
  * Built instead of the real headers where there is no toolkit; the numbers are those of the public headers.
  */
-#ifndef E2E_NVTX_FEW_H
-#define E2E_NVTX_FEW_H
+#ifndef DEMO_NVTX_FEW_H
+#define DEMO_NVTX_FEW_H
 
 #include <dlfcn.h>
 #include <stdint.h>

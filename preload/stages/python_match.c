@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Names of code objects; see python_match.h. Code objects have their qualified name since 3.11. Before, it is looked for
+ * where the module keeps its functions and classes, if a rule could want it: by identity of the code, through decorators
+ * that say what they wrap, with nothing called that belongs to the program (dictionaries of instances and types are read
+ * as they are).
+ */
+#include "python_match.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+#include "preload/record/thread.h"
+#include "python_facts.h"
+
+#define MAX_WRAPPED 16 /* decorators around one function */
+#define TYPE_DICT 264  /* PyTypeObject.tp_dict, 3.8 to 3.10 */
+
+static intptr_t extra_index = -1;
+static st_py name_of_module, name_of_code, name_of_function; /* "__name__", "co_name", "co_qualname" */
+static st_py name_wrapped, name_func;
+static _Atomic uint64_t matched_codes;
+static atomic_flag extra_lock = ATOMIC_FLAG_INIT; /* code objects of free-threaded builds do not lock themselves */
+
+/* ---- what is kept -------------------------------------------------------------------------------- */
+
+static void lock_extra(void)
+{
+    while (st_py_api.is_gilless && atomic_flag_test_and_set_explicit(&extra_lock, memory_order_acquire)) continue;
+}
+
+static void unlock_extra(void)
+{
+    if (st_py_api.is_gilless) atomic_flag_clear_explicit(&extra_lock, memory_order_release);
+}
+
+bool st_python_match_init(void)
+{
+    if (extra_index >= 0) return true;
+    name_of_module = st_py_api.text_of("__name__");
+    name_of_code = st_py_api.text_of("co_name");
+    name_of_function = st_py_api.text_of("co_qualname");
+    name_wrapped = st_py_api.text_of("__wrapped__");
+    name_func = st_py_api.text_of("func");
+    if (!name_of_module || !name_of_code || !name_of_function || !name_wrapped || !name_func) return false;
+    extra_index = st_py_api.request_code_extra(NULL);
+    return extra_index >= 0;
+}
+
+uint64_t st_python_known(const void *code)
+{
+    void *extra = NULL;
+    lock_extra();
+    st_py_api.get_code_extra(code, extra_index, &extra);
+    unlock_extra();
+    return (uintptr_t)extra;
+}
+
+uint64_t st_python_pack(const struct st_stage_match *match)
+{
+    uint64_t known = ST_PYTHON_SEEN | ST_PYTHON_MATCHED | (uint64_t)match->rule << 16 | (uint64_t)match->name << 32;
+    switch (st_stages_rule(match->rule)->role) {
+    case ST_MAP_BEGIN:
+    case ST_MAP_END:
+    case ST_MAP_BEGIN_REQUEST:
+    case ST_MAP_END_REQUEST:
+        return known | ST_PYTHON_INSTANT;
+    case ST_MAP_STEP_END:
+        return known | ST_PYTHON_AT_EXIT;
+    default:
+        return known;
+    }
+}
+
+uint64_t st_python_matched_codes(void)
+{
+    return atomic_load_explicit(&matched_codes, memory_order_relaxed);
+}
+
+/* ---- names before 3.11 --------------------------------------------------------------------------- */
+
+bool st_python_rule_may_match(const struct st_map_rule *rule, const char *module, const char *name)
+{
+    char part[ST_PYTHON_NAME_BYTES];
+    const char *colon = strrchr(rule->pattern, ':'), *last;
+    size_t length = colon ? (size_t)(colon - rule->pattern) : 0;
+
+    if (rule->source != ST_MAP_PYTHON) return false;
+    if (!colon || length >= sizeof(part)) return true; /* a star for everything */
+    last = strrchr(colon, '.');
+    if (!st_map_glob(last ? last + 1 : colon + 1, name, NULL)) return false;
+    memcpy(part, rule->pattern, length);
+    part[length] = '\0';
+    return st_map_glob(part, module, NULL);
+}
+
+static bool any_rule_may_match(const char *module, const char *name)
+{
+    const struct st_map_rule *rule;
+    for (uint32_t n = 0; (rule = st_stages_rule(n)) != NULL; n++)
+        if (st_python_rule_may_match(rule, module, name)) return true;
+    return false;
+}
+
+/* What an object wraps, borrowed or kept alive by it; NULL: nothing. */
+static st_py wrapped_by(st_py object)
+{
+    st_py type = st_py_type(object), inner = NULL;
+    if (type == st_py_api.static_method_type || type == st_py_api.class_method_type) {
+        inner = st_py_api.attribute_named(object, "__func__");
+    } else if (type == st_py_api.property_type) {
+        inner = st_py_api.attribute_named(object, "fget");
+    } else if (type != st_py_api.type_type && type != st_py_api.module_type) {
+        st_py *dict = st_py_api.instance_dict(object);
+        if (dict && *dict) {
+            inner = st_py_api.dict_get(*dict, name_wrapped);
+            if (!inner && type != st_py_api.function_type) inner = st_py_api.dict_get(*dict, name_func);
+        }
+        return inner;
+    }
+    if (inner) st_py_api.drop(inner); /* the object has it */
+    return inner;
+}
+
+enum found { FOUND_NOT, FOUND_OTHER, FOUND_SAME };
+
+static bool is_called(st_py code, st_py name)
+{
+    st_py own = st_py_api.attribute(code, name_of_code);
+    const char *own_text = own ? st_py_api.utf8(own) : NULL, *text = st_py_api.utf8(name);
+    bool is_same = own_text && text && strcmp(own_text, text) == 0;
+    if (own) st_py_api.drop(own);
+    return is_same;
+}
+
+/* Is this the function of `code`, perhaps decorated? FOUND_OTHER: it has the name, but is a function of another name,
+ * as decorators make them that do not say what they wrap. */
+static enum found compare(st_py object, st_py name, st_py code)
+{
+    for (int i = 0; i < MAX_WRAPPED && object && object != st_py_api.none; i++) {
+        st_py own = st_py_type(object) == st_py_api.function_type ? st_py_api.function_code(object) : NULL;
+        if (own == code) return FOUND_SAME;
+        st_py inner = wrapped_by(object);
+        if (!inner) return own && !is_called(own, name) ? FOUND_OTHER : FOUND_NOT;
+        object = inner;
+    }
+    return FOUND_NOT;
+}
+
+static size_t append(char *text, size_t used, const char *more)
+{
+    size_t length = strlen(more), room = ST_PYTHON_NAME_BYTES - 1 - used;
+    length = length < room ? length : room;
+    memcpy(text + used, more, length);
+    text[used + length] = '\0';
+    return used + length;
+}
+
+static bool is_class(st_py object)
+{
+    return st_py_api.is_subtype(st_py_type(object), st_py_api.type_type);
+}
+
+/* Look for the code in the dictionary of a module or class; its place is written behind `used` bytes of `text`. */
+static enum found search(st_py dict, st_py name, st_py code, int levels, char *text, size_t used)
+{
+    char other[ST_PYTHON_NAME_BYTES] = "";
+    uint32_t others = 0;
+    intptr_t at = 0;
+    st_py key, value, direct = st_py_api.dict_get(dict, name);
+    enum found found = direct ? compare(direct, name, code) : FOUND_NOT;
+
+    if (found != FOUND_NOT) append(text, used, st_py_api.utf8(name));
+    if (found == FOUND_SAME) return FOUND_SAME;
+    if (found == FOUND_OTHER) {
+        strcpy(other, text);
+        others++;
+    }
+    while (levels > 0 && st_py_api.dict_next(dict, &at, &key, &value)) {
+        st_py inner = is_class(value) ? *(st_py *)((char *)value + TYPE_DICT) : NULL;
+        const char *class_name = inner ? st_py_api.utf8(key) : NULL;
+        if (!class_name) continue;
+        size_t length = append(text, append(text, used, class_name), ".");
+        found = search(inner, name, code, levels - 1, text, length);
+        if (found == FOUND_SAME) return FOUND_SAME;
+        if (found == FOUND_OTHER) {
+            strcpy(other, text);
+            others++;
+        }
+    }
+    if (others != 1) return FOUND_NOT;
+    strcpy(text, other); /* the only one of that name: decorated by something that does not say what it wraps */
+    return FOUND_OTHER;
+}
+
+/* ---- first sight --------------------------------------------------------------------------------- */
+
+/* "module:qualname" into `text`, or "module:name" where that is enough to know that no rule wants it. */
+static bool name_of(st_py code, st_py globals, char *text)
+{
+    st_py module = globals ? st_py_api.dict_get(globals, name_of_module) : NULL; /* borrowed */
+    const char *module_text = module ? st_py_api.utf8(module) : NULL;
+    bool has_qualified = st_py_api.minor >= 11;
+    st_py name = st_py_api.attribute(code, has_qualified ? name_of_function : name_of_code);
+    const char *name_text = name ? st_py_api.utf8(name) : NULL;
+    size_t used;
+
+    text[0] = '\0';
+    if (name_text) {
+        used = append(text, append(text, 0, module_text ? module_text : ""), ":");
+        if (has_qualified || !globals || !any_rule_may_match(module_text ? module_text : "", name_text)) {
+            append(text, used, name_text);
+        } else if (search(globals, name, code, 2, text, used) == FOUND_NOT) {
+            append(text, append(text, used, "<locals>."), name_text);
+        }
+    }
+    if (name) st_py_api.drop(name);
+    return name_text != NULL;
+}
+
+uint64_t st_python_first_sight(st_py code, st_py globals, bool keeps_all)
+{
+    char text[ST_PYTHON_NAME_BYTES];
+    struct st_stage_match match;
+    uint64_t known = ST_PYTHON_SEEN;
+    st_py type, value, traceback;
+
+    st_py_api.fetch_error(&type, &value, &traceback);
+    if (name_of(code, globals, text) && st_stages_match(ST_MAP_PYTHON, st_thread_current, text, &match)) {
+        known = st_python_pack(&match);
+        st_python_facts_look();
+        atomic_fetch_add_explicit(&matched_codes, 1, memory_order_relaxed);
+    }
+    if (keeps_all || (known & ST_PYTHON_MATCHED)) {
+        lock_extra();
+        st_py_api.set_code_extra(code, extra_index, (void *)(uintptr_t)known);
+        unlock_extra();
+    }
+    st_py_api.clear_error();
+    st_py_api.restore_error(type, value, traceback);
+    return known;
+}
