@@ -122,8 +122,8 @@ static int run(int argc, char **argv)
     static const struct argp argp = {
         NULL, parse_option, "check MAP",
         "Check a stage map – rules, a file or presets joined with + – and list its rules. Every mistake is told with "
-        "its place; two rules for the same pattern are a warning, rules that this version does not follow (python, "
-        "log) a remark."
+        "its place; two rules for the same pattern are a warning, rules that this version does not follow (log) a "
+        "remark."
         "\vExit status: 0 right, 1 a mistake was found, 2 no such preset, 3 a file that cannot be read."};
     struct map_options options = {0};
 

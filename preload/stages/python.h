@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Python functions as a source of stages. CPython is looked for when the program loads libraries, and at its first CUDA
- * call; one of three ways to follow it (python_backends.h) is installed at the first moment at which the calling thread
- * holds the GIL, which any import of an extension module is. Nothing is installed if the map has no python rule. The GIL
- * is never asked for: a thread that waits for it inside a CUDA call may be waited for by its holder.
+ * Python functions as a source of stages. CPython is looked for when the program loads libraries, and at its first
+ * CUDA call; one of three ways to follow it (python_backends.h) is installed at the first moment at which the calling
+ * thread holds the GIL, which any import of an extension module is. Nothing is installed if the map has no python rule.
+ * The GIL is never asked for: a thread that waits for it inside a CUDA call may be waited for by its holder.
  */
 #ifndef ST_STAGES_PYTHON_H
 #define ST_STAGES_PYTHON_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Stages from the frame-evaluation hook (PEP 523), Python 3.8 to 3.11. The hook stands around the evaluation of each
- * frame: a frame that returns, yields or is unwound comes back to it. Another hook that was there is called by ours, and
- * one that comes later calls ours. From 3.12 on a hook makes RecursionError come far too early: never there. On 3.11 it
- * makes each Python call use the C stack, so it goes when the program raises its recursion limit beyond 10000.
+ * frame: a frame that returns, yields or is unwound comes back to it. Another hook that was there is called by ours,
+ * and one that comes later calls ours. From 3.12 on a hook makes RecursionError come far too early: never there. On
+ * 3.11 it makes each Python call use the C stack, so it goes when the program raises its recursion limit beyond 10000.
  *
  * A frame is not touched, nor its code object read, once it was evaluated: both may be gone.
  */
@@ -96,7 +96,8 @@ static st_py eval_3_9(void *thread, void *frame, int is_throw)
     return result;
 }
 
-static const char RECURSION_LIMIT[] = "the recursion limit is above 10000, where Python 3.11 needs its C stack for itself";
+static const char RECURSION_LIMIT[] = "the recursion limit is above 10000, where Python 3.11 needs its C stack for "
+                                      "itself";
 
 static st_py eval_3_11(void *thread, void *frame, int is_throw);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The Python frames of the calling thread, read from memory: without the GIL, a call of Python, a lock or libc. They are
- * this thread's own, and it runs no Python code while it is in ours, so nobody changes them; what they refer to lives as
- * long as they do. Nothing is read before python_frames_prepare() has compared, with the GIL, what is found there with
- * what Python itself says.
+ * The Python frames of the calling thread, read from memory: without the GIL, a lock or a system call. They are this
+ * thread's own, and it runs no Python code while it is in ours, so nobody changes them; what they refer to lives as
+ * long as they do. Nothing is read before st_python_frames_prepare() has compared, with the GIL, what is found there
+ * with what Python itself says.
  */
 #ifndef ST_STAGES_PYTHON_FRAMES_H
 #define ST_STAGES_PYTHON_FRAMES_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names of code objects; see python_match.h. Code objects have their qualified name since 3.11. Before, it is looked for
- * where the module keeps its functions and classes, if a rule could want it: by identity of the code, through decorators
- * that say what they wrap, with nothing called that belongs to the program (dictionaries of instances and types are read
- * as they are).
+ * Names of code objects; see python_match.h. Code objects have their qualified name since 3.11. Before, it is looked
+ * for where the module keeps its functions and classes, if a rule could want it: by identity of the code, through
+ * decorators that say what they wrap, with nothing called that belongs to the program (dictionaries of instances and
+ * types are read as they are).
  */
 #include "python_match.h"
 

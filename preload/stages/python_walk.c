@@ -125,9 +125,9 @@ static uint64_t known_of(const struct st_python_frame *frame)
     _Atomic uint64_t *place = &cache[key & (CACHE_SIZE - 1)];
 
     word = atomic_load_explicit(place, memory_order_relaxed);
-    if (word >> 24 != (key & 0xffffffffffu)) {
-        bool is_matched = match(frame, &found);
-        word = (key & 0xffffffffffu) << 24 | (is_matched ? (uint64_t)(found.rule + 1u) << 12 | (found.name & 0xfff) : 0);
+    if (word >> 24 != key) {
+        uint64_t rule = match(frame, &found) ? found.rule + 1u : 0;
+        word = key << 24 | rule << 12 | (found.name & 0xfff);
         atomic_store_explicit(place, word, memory_order_relaxed);
     }
     if (((word >> 12) & 0xfff) == 0) return 0;

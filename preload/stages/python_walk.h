@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What is learned from looking at the Python frames when a CUDA call is made (python_frames.h must be prepared): names
- * that a rule could match, at most once per millisecond and thread; and, where there is no hook, stages. A stage is then
- * entered at the first CUDA call inside it and left at the first one outside of it: edges are concluded, and calls of one
- * function from the same place, one right after the other, are one.
+ * that a rule could match, at most once per millisecond and thread; and, where there is no hook, stages. A stage is
+ * then entered at the first CUDA call inside it and left at the first one outside of it: edges are concluded, and calls
+ * of one function from the same place, one right after the other, are one.
  */
 #ifndef ST_STAGES_PYTHON_WALK_H
 #define ST_STAGES_PYTHON_WALK_H

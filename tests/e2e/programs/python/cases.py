@@ -40,11 +40,11 @@ def functions():
     VAE.load()
     VAE.fixed()
     VAE().scale
-    VAE.Inner().decode()
     studio.pipe.encode_image()
     list(map(lambda _: VAE().decode(), range(2)))
     launch()
     if not NAMES_ONLY:
+        VAE.Inner().decode()
         OtherNet()()
         Other().decode()
         studio.pipe.nested()
