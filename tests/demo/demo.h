@@ -64,8 +64,8 @@ void demo_unload(struct demo *demo);
 /*
  * What the generator tells of its stages. Its own log (--timings), an independent measure of host times:
  * CLOCK_MONOTONIC from the first thing in begin to the first in end, kept in memory until written. NVTX ranges of the
- * same names, as many programs have them; they do nothing without a tool. Lines (--progress). Begin returns the time that
- * end wants.
+ * same names, as many programs have them; they do nothing without a tool. Lines (--progress). Begin returns the time
+ * that end wants.
  */
 uint64_t demo_now_ns(void);
 uint64_t demo_stage_begin(const struct demo *demo, const char *stage);
