@@ -20,7 +20,7 @@ const char *argp_program_version = "stagetap " STAGETAP_VERSION;
 static const struct st_command *const commands[] = {
     &st_command_run,       &st_command_report, &st_command_gaps,   &st_command_kernels,
     &st_command_transfers, &st_command_syncs,  &st_command_rounds, &st_command_stage,
-    &st_command_verify,    &st_command_dump,   &st_command_map,
+    &st_command_verify,    &st_command_dump,   &st_command_doctor, &st_command_map,
 };
 #define COMMAND_COUNT (sizeof(commands) / sizeof(commands[0]))
 

@@ -16,11 +16,11 @@
 #include "analyzer/cmd/cmd.h"
 #include "analyzer/cmd/found.h"
 #include "analyzer/cmd/launch.h"
+#include "analyzer/cmd/library.h"
 #include "analyzer/cmd/map_load.h"
 #include "analyzer/cmd/refuse.h"
 
-#define LIBRARY "libstagetap.so"
-#define AUDIT_LIBRARY "libstagetap-audit.so" /* beside LIBRARY */
+#define AUDIT_LIBRARY "libstagetap-audit.so" /* beside the library */
 #define RUN_VARIABLE "STAGETAP_INTERNAL_RUN" /* 32 hex digits: the run that a trace belongs to */
 
 enum { KEY_EXEC = 0x1000, KEY_PRINT_ENV, KEY_SETTING /* + enum st_setting_id */ };
@@ -115,25 +115,6 @@ static const struct argp_option *make_options(void)
     options[ST_SETTING_COUNT + 1] =
         (struct argp_option){"print-env", KEY_PRINT_ENV, NULL, 0, "print the export lines for a shell; run nothing", 2};
     return options;
-}
-
-/* The library beside this program: in the build tree, or installed. False: it was not found. */
-static bool find_library(char ret[PATH_MAX])
-{
-    static const char *const places[] = {"../preload/" LIBRARY, "../" STAGETAP_LIBDIR "/" LIBRARY, "../lib/" LIBRARY};
-    char program[PATH_MAX], path[PATH_MAX + 64], *slash;
-    ssize_t length = readlink("/proc/self/exe", program, sizeof(program) - 1);
-
-    if (length <= 0) return false;
-    program[length] = '\0';
-    slash = strrchr(program, '/');
-    if (slash == NULL) return false;
-    slash[1] = '\0';
-    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-        snprintf(path, sizeof(path), "%s%s", program, places[i]);
-        if (realpath(path, ret) != NULL && access(ret, R_OK) == 0) return true;
-    }
-    return false;
 }
 
 /* Put the library in front of what the loader's variable (a list, parted by one of `separators`) names already.
@@ -315,8 +296,8 @@ static int run(int argc, char **argv)
         st_say_error("%s", why);
         return ST_EXIT_RUN_FAILED;
     }
-    if (!find_library(library)) {
-        st_say_error("%s: not found beside this program; install both together", LIBRARY);
+    if (!st_library_find(library)) {
+        st_say_error("%s: not found beside this program; install both together", ST_LIBRARY);
         return ST_EXIT_RUN_FAILED;
     }
     if (!put_in_front("LD_PRELOAD", " :", library)) return ST_EXIT_RUN_FAILED;
