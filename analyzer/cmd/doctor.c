@@ -150,6 +150,7 @@ static enum st_status look_at(struct st_diagnosis *diagnosis, const char *word, 
         }
         return ST_OK;
     }
+    if (pid == 0 && st_doctor_program(diagnosis, word)) return ST_OK;
     if (pid == 0) return look_at_traces(diagnosis, word, err);
     status = st_doctor_process(diagnosis, pid, err);
     /* of one that is gone there may be a trace */
@@ -164,7 +165,8 @@ static int run(int argc, char **argv)
         argp_options, parse_option, "[PID|FILE]",
         "Say why a process is not traced, or what is wrong with a trace; without an argument: whether this machine is "
         "ready. Each finding has an id of the table in stagetap-faults(7).\v"
-        "PID: a process that runs. FILE: a trace, a folder (its newest run), or the id of a process that left one here."
+        "PID: a process that runs. FILE: a trace, a folder (its newest run), the id of a process that left one here, or a "
+        "program or script before it runs."
         " Exit status: 0 nothing found, 1 something was found, 3 it cannot be looked at."};
     struct doctor_options options = {0};
     struct st_diagnosis diagnosis;

@@ -36,7 +36,7 @@ struct st_doctor_finding {
 #define ST_DOCTOR_MOST 64 /* facts, and findings; more are dropped */
 
 struct st_diagnosis {
-    const char *subject; /* "process", "trace", "machine" */
+    const char *subject; /* "process", "trace", "program", "machine" */
     const char *target;  /* "4711", the file; NULL: none */
     bool simulated;
     struct st_doctor_fact facts[ST_DOCTOR_MOST];
@@ -58,6 +58,11 @@ void st_doctor_find(struct st_diagnosis *diagnosis, enum st_fault fault, const c
 void st_doctor_variable(struct st_diagnosis *diagnosis, const char *entry);
 bool st_doctor_has(const struct st_diagnosis *diagnosis, enum st_fault fault);
 
+/* A program file before it runs; nothing is run. False: the file is neither a program nor a script. */
+bool st_doctor_program(struct st_diagnosis *diagnosis, const char *path);
+struct st_proc;
+/* Is the library not in the process? Then the reason is a finding. */
+bool st_doctor_lacks_library(struct st_diagnosis *diagnosis, const struct st_proc *proc);
 /* A running process, with its trace as far as it goes. Fails with ST_NOT_FOUND: no such process; ST_IO: this user may
  * not look at it. */
 enum st_status st_doctor_process(struct st_diagnosis *diagnosis, pid_t pid, struct st_err *err);

@@ -73,14 +73,20 @@ static void look_for_reason(struct st_diagnosis *diagnosis, const struct st_proc
     }
 }
 
+bool st_doctor_lacks_library(struct st_diagnosis *diagnosis, const struct st_proc *proc)
+{
+    if (st_proc_mapped(proc, LIBRARY) != NULL) return false;
+    look_for_reason(diagnosis, proc);
+    return true;
+}
+
 static void look_at_library(struct st_diagnosis *diagnosis, const struct st_proc *proc)
 {
     const char *library = st_proc_mapped(proc, LIBRARY), *mode = st_proc_variable(proc, "STAGETAP_MODE");
 
     st_doctor_fact(diagnosis, "library", "%s", library != NULL ? library : "not in the process");
-    if (library == NULL) {
-        look_for_reason(diagnosis, proc);
-    } else if (proc->is_secure) {
+    if (st_doctor_lacks_library(diagnosis, proc)) return;
+    if (proc->is_secure) {
         st_doctor_find(diagnosis, ST_FAULT_SECURE, "AT_SECURE is set for %s", proc->exe);
     } else if (mode != NULL && strcmp(mode, "off") == 0) {
         st_doctor_find(diagnosis, ST_FAULT_MODE_OFF, "STAGETAP_MODE=off");
