@@ -105,12 +105,15 @@ static void explain_notes(const struct notes *notes, char ret[ST_REASON_BYTES])
 
     if (notes->cuda[0] != '\0') {
         snprintf(ret, ST_REASON_BYTES, "%s was loaded and never called%s%s" MORE, notes->cuda, also, notes->backends);
-    } else if (notes->processes == 1) {
-        snprintf(ret, ST_REASON_BYTES, "%s loaded no CUDA library, and no request rule matched%s%s" MORE, notes->first, also,
-                 notes->backends);
     } else {
-        snprintf(ret, ST_REASON_BYTES, "none of %zu processes (%s first) loaded a CUDA library, and no request rule "
-                 "matched%s%s" MORE, notes->processes, notes->first, also, notes->backends);
+        char who[128];
+
+        snprintf(who, sizeof(who), "%s", notes->first);
+        if (notes->processes > 1) {
+            snprintf(who, sizeof(who), "none of %zu processes (%s first)", notes->processes, notes->first);
+        }
+        snprintf(ret, ST_REASON_BYTES, "%s loaded %s CUDA library, and no request rule matched%s%s" MORE, who,
+                 notes->processes > 1 ? "a" : "no", also, notes->backends);
     }
 }
 

@@ -165,9 +165,9 @@ static int run(int argc, char **argv)
         argp_options, parse_option, "[PID|FILE]",
         "Say why a process is not traced, or what is wrong with a trace; without an argument: whether this machine is "
         "ready. Each finding has an id of the table in stagetap-faults(7).\v"
-        "PID: a process that runs. FILE: a trace, a folder (its newest run), the id of a process that left one here, or a "
-        "program or script before it runs."
-        " Exit status: 0 nothing found, 1 something was found, 3 it cannot be looked at."};
+        "PID: a process that runs. FILE: a trace, a folder (its newest run), the id of a process that left one here, "
+        "or a program or script before it runs. Exit status: 0 nothing found, 1 something was found, 3 it cannot be "
+        "looked at."};
     struct doctor_options options = {0};
     struct st_diagnosis diagnosis;
     struct st_err err = {.offset = -1};

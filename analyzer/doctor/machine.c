@@ -142,7 +142,7 @@ static void look_at_cupti(struct st_diagnosis *diagnosis, const struct looked_up
     st_doctor_fact(diagnosis, "would collect", "%s",
                    driver->path[0] == '\0' ? "nothing: no CUDA"
                    : found.path[0] != '\0' ? "CUDA calls with stages, device times of kernels, copies and memsets"
-                                           : "CUDA calls with stages; device times only where the program brings CUPTI");
+                                           : "CUDA calls with stages; device times where the program brings CUPTI");
     if (driver->path[0] != '\0' && found.path[0] == '\0') {
         st_doctor_find(diagnosis, ST_FAULT_NO_CUPTI, "no libcupti.so.13, .12 or .11.8");
     }

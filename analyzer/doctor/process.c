@@ -38,7 +38,7 @@ static bool find_entry(const char *list, char ret[PATH_MAX])
     return false;
 }
 
-/* The entry names a file that the process can see. What the loader looks up by itself ($LIB, no slash) is not judged. */
+/* The entry names a file that the process can see. What the loader looks up itself ($LIB, no slash) is not judged. */
 static bool can_see(const struct st_proc *proc, const char *entry)
 {
     char path[PATH_MAX + 64];
@@ -56,10 +56,11 @@ static void look_for_reason(struct st_diagnosis *diagnosis, const struct st_proc
     char entry[PATH_MAX], seen[ST_SEEN_BYTES];
     enum st_fault fault;
 
-    if (proc->is_secure) {
-        st_doctor_find(diagnosis, ST_FAULT_SECURE, "AT_SECURE is set for %s", proc->exe);
-    } else if (st_program_refuses(proc->exe_link, proc->exe, &fault, seen) && fault != ST_FAULT_SECURE) {
+    /* the file first: of a program of another kind the auxiliary vector is another one, too */
+    if (st_program_refuses(proc->exe_link, proc->exe, &fault, seen) && fault != ST_FAULT_SECURE) {
         st_doctor_find(diagnosis, fault, "%s", seen);
+    } else if (proc->is_secure) {
+        st_doctor_find(diagnosis, ST_FAULT_SECURE, "AT_SECURE is set for %s", proc->exe);
     } else if (preload == NULL || preload[0] == '\0') {
         st_doctor_find(diagnosis, ST_FAULT_PRELOAD_MISSING, "LD_PRELOAD is not in its environment%s",
                        proc->is_other_root ? "; it lives in a container or file tree of its own" : "");
@@ -83,10 +84,14 @@ bool st_doctor_lacks_library(struct st_diagnosis *diagnosis, const struct st_pro
 static void look_at_library(struct st_diagnosis *diagnosis, const struct st_proc *proc)
 {
     const char *library = st_proc_mapped(proc, LIBRARY), *mode = st_proc_variable(proc, "STAGETAP_MODE");
+    char seen[ST_SEEN_BYTES];
+    enum st_fault fault;
 
     st_doctor_fact(diagnosis, "library", "%s", library != NULL ? library : "not in the process");
     if (st_doctor_lacks_library(diagnosis, proc)) return;
-    if (proc->is_secure) {
+    if (st_program_refuses(proc->exe_link, proc->exe, &fault, seen) && fault != ST_FAULT_SECURE) {
+        st_doctor_find(diagnosis, fault, "%s", seen); /* musl's loader maps it all the same */
+    } else if (proc->is_secure) {
         st_doctor_find(diagnosis, ST_FAULT_SECURE, "AT_SECURE is set for %s", proc->exe);
     } else if (mode != NULL && strcmp(mode, "off") == 0) {
         st_doctor_find(diagnosis, ST_FAULT_MODE_OFF, "STAGETAP_MODE=off");
