@@ -6,6 +6,7 @@
 #include <argp.h>
 #include <errno.h>
 #include <langinfo.h>
+#include <limits.h>
 #include <locale.h>
 #include <signal.h>
 #include <stdio.h>
@@ -14,13 +15,14 @@
 #include <unistd.h>
 
 #include "analyzer/cmd/cmd.h"
+#include "analyzer/cmd/library.h"
 
 const char *argp_program_version = "stagetap " STAGETAP_VERSION;
 
 static const struct st_command *const commands[] = {
     &st_command_run,       &st_command_report, &st_command_gaps,   &st_command_kernels,
     &st_command_transfers, &st_command_syncs,  &st_command_rounds, &st_command_stage,
-    &st_command_verify,    &st_command_dump,   &st_command_map,
+    &st_command_verify,    &st_command_dump,   &st_command_doctor, &st_command_map,
 };
 #define COMMAND_COUNT (sizeof(commands) / sizeof(commands[0]))
 
@@ -80,6 +82,24 @@ static int run_command(const struct st_command *command, int argc, char **argv)
     return command->run(argc, argv);
 }
 
+/* Of the program, and of the library that `run` would take. */
+static int print_version(void)
+{
+    char library[PATH_MAX], version[64] = "unknown";
+
+    puts(argp_program_version);
+    if (!st_library_find(library)) {
+        st_say_error("%s: not found beside this program; install both together", ST_LIBRARY);
+        return ST_EXIT_OK;
+    }
+    st_library_version(library, version, sizeof(version));
+    printf("%s %s (%s)\n", ST_LIBRARY, version, library);
+    if (strcmp(version, STAGETAP_VERSION) != 0) {
+        st_say_error("program and library are of different versions; install both together");
+    }
+    return ST_EXIT_OK;
+}
+
 static int unknown_command(const char *name)
 {
     st_say_error("%s: no such command; the commands are:", name);
@@ -113,10 +133,7 @@ int main(int argc, char **argv)
         print_help(stderr);
         return ST_EXIT_USAGE;
     }
-    if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
-        puts(argp_program_version);
-        return ST_EXIT_OK;
-    }
+    if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) return print_version();
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
         print_help(stdout);
         return ST_EXIT_OK;

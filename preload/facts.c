@@ -2,12 +2,13 @@
 /* Facts for META chunks; see facts.h. By default no environment beyond the allow-list below, no arguments. */
 #include "facts.h"
 
-#include <gnu/libc-version.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 
+#include "backends.h"
+#include "libc.h"
 #include "options.h"
 #include "preload/calls/calls.h"
 #include "preload/calls/capture.h"
@@ -18,6 +19,7 @@
 #include "preload/stages/recognise.h"
 #include "preload/stages/seen.h"
 #include "preload/stages/stages.h"
+#include "preload/trace/notes.h"
 #include "preload/trace/table.h"
 #include "preload/watch/watch.h"
 #include "where.h"
@@ -29,6 +31,9 @@ static const char *const ENVIRONMENT[] = {
     "PYTORCH_ALLOC_CONF",      "PYTORCH_NO_CUDA_MEMORY_CACHING", "NVIDIA_TF32_OVERRIDE",
     "TORCH_CUDNN_V8_API_LRU_CACHE_LIMIT", "CUDA_CACHE_DISABLE", "OMP_NUM_THREADS",
 };
+
+/* For who has only the file. */
+__attribute__((used)) static const char version_mark[] = ST_VERSION_MARK ST_VERSION;
 
 static char program_name[128];
 
@@ -107,7 +112,7 @@ static void add_found(struct st_rows *rows)
     struct utsname system;
     char text[256];
     add_key(rows, ST_KEY_FOUND, "program", program_name);
-    add_key(rows, ST_KEY_FOUND, "stagetap", ST_VERSION);
+    add_key(rows, ST_KEY_FOUND, "stagetap", version_mark + strlen(ST_VERSION_MARK));
     add_key(rows, ST_KEY_FOUND, "glibc", gnu_get_libc_version());
     if (uname(&system) == 0) {
         snprintf(text, sizeof(text), "%s %s %s", system.sysname, system.release, system.machine);
@@ -342,6 +347,18 @@ static void add_seen(struct st_buffer *payload)
     st_rows_finish(&rows);
 }
 
+/* What ran there is not collected, whether it is much or nothing. */
+static void add_backends(struct st_rows *capabilities)
+{
+    struct st_backend backend;
+    char why[96];
+    for (uint32_t n = 0; st_backend_get(n, &backend); n++) {
+        snprintf(why, sizeof(why), "%s is loaded; only CUDA is followed", backend.soname);
+        st_rows_add(capabilities, (int64_t[ST_COUNT_C_CAPABILITY]){[ST_CAPABILITY_C_state] = ST_CAP_NOT_COLLECTED},
+                    (struct st_text[]){text_of(backend.name), text_of("host"), text_of(why)});
+    }
+}
+
 void st_facts_add_state(struct st_buffer *payload, bool is_final)
 {
     add_new_names(payload);
@@ -357,6 +374,7 @@ void st_facts_add_state(struct st_buffer *payload, bool is_final)
     st_rows_finish(&device);
     struct st_rows capabilities = {.table = ST_T_CAPABILITY};
     st_stages_capabilities(&capabilities);
+    add_backends(&capabilities);
     st_table_encode(&capabilities, payload);
     st_rows_finish(&capabilities);
     if (is_final) {

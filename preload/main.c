@@ -5,10 +5,11 @@
  * own instead: watch/README.md, "Not reached".) It notes settings and binds what is loaded; files,
  * threads and messages wait until the process uses CUDA.
  */
-#include <pthread.h>
 #include <stddef.h>
 #include <sys/auxv.h>
 
+#include "backends.h"
+#include "libc.h"
 #include "options.h"
 #include "preload/stages/python.h"
 #include "preload/stages/stages.h"
@@ -22,6 +23,9 @@ static void on_request(void)
 
 static void start(int argc, char **argv, char **envp)
 {
+    if (!st_libc_is_glibc()) {
+        return; /* not even the arguments are there */
+    }
     st_watch_resolve();
     if (getauxval(AT_SECURE)) {
         return; /* a privileged program: stay out */
@@ -33,13 +37,14 @@ static void start(int argc, char **argv, char **envp)
     st_session_prepare(argc, argv);
     st_stages_init(&st_options.map, st_options.map_is_automatic);
     st_python_start(st_options.py);
-    st_watch_set_hooks(&(struct st_watch_hooks){.on_provider = st_stages_on_provider,
+    st_watch_set_hooks(&(struct st_watch_hooks){.on_object = st_backend_note,
+                                                .on_provider = st_stages_on_provider,
                                                 .on_first_call = st_session_on_first_call,
                                                 .on_init = st_session_on_init,
                                                 .on_dlopen = st_python_on_dlopen,
                                                 .stage_enter = st_stage_enter,
                                                 .stage_leave = st_stage_leave});
-    pthread_atfork(NULL, NULL, st_session_fork_child);
+    __register_atfork(NULL, NULL, st_session_fork_child, &__dso_handle);
     st_watch_start(argv);
     st_stages_start(on_request);
 }
@@ -50,5 +55,6 @@ __attribute__((destructor)) static void end(void)
 {
     st_session_tell_unreached();
     st_python_end();
+    st_session_tell_run();
     st_session_finish();
 }

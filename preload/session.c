@@ -12,12 +12,16 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "backends.h"
 #include "facts.h"
+#include "libc.h"
 #include "options.h"
 #include "preload/device/device.h"
+#include "preload/record/files.h"
 #include "preload/record/record.h"
 #include "preload/record/syscall.h"
 #include "preload/stages/python.h"
+#include "preload/trace/notes.h"
 #include "preload/watch/watch.h"
 #include "preload/writer/family.h"
 #include "preload/writer/spawn.h"
@@ -277,6 +281,11 @@ void st_session_on_first_call(void)
     }
 }
 
+static void finish_quickly(void *unused)
+{
+    st_session_finish();
+}
+
 void st_session_on_init(void)
 {
     static atomic_flag is_registered = ATOMIC_FLAG_INIT;
@@ -285,7 +294,7 @@ void st_session_on_init(void)
     }
     int saved_errno = errno;
     if (!atomic_flag_test_and_set(&is_registered)) {
-        at_quick_exit(st_session_finish); /* no destructors follow */
+        __cxa_at_quick_exit(finish_quickly, &__dso_handle); /* no destructors follow */
         atexit(st_session_settle); /* after the driver's own handlers were registered: runs before them */
     }
     if (st_options.mode == ST_MODE_TRACE || st_options.mode == ST_MODE_DIAGNOSE) {
@@ -352,6 +361,38 @@ void st_session_tell_unreached(void)
     if (st_watch_get_unreached(0, &unreached)) {
         st_session_start();
     }
+}
+
+/* See preload/trace/notes.h. */
+void st_session_tell_run(void)
+{
+    char path[sizeof(ST_NOTES_PATH) + 33], line[ST_NOTE_BYTES];
+    uint8_t run[16];
+    struct st_watch_provider provider;
+    struct st_backend backend;
+    struct stat status;
+    bool is_silent = session.program[0] == '\0' || /* privileged, or off */
+                     atomic_load_explicit(&session.state, memory_order_acquire) != IDLE;
+    if (is_silent || !st_options.inherited_run || !parse_hex(st_options.inherited_run, run, sizeof(run))) {
+        return;
+    }
+    snprintf(path, sizeof(path), "%s%.32s", ST_NOTES_PATH, st_options.inherited_run);
+    int fd = open(path, O_WRONLY | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0) {
+        return;
+    }
+    size_t length = (size_t)snprintf(line, sizeof(line), "%d\t%.127s\t%s\t", (int)getpid(), session.program,
+                                     st_watch_get_provider(0, &provider) ? provider.soname : "-");
+    for (uint32_t n = 0; st_backend_get(n, &backend); n++) {
+        length += (size_t)snprintf(line + length, sizeof(line) - length, "%s%s", n ? ", " : "", backend.name);
+    }
+    length += (size_t)snprintf(line + length, sizeof(line) - length, "%s\n", st_backend_get(0, &backend) ? "" : "-");
+    bool has_room = st_fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == getuid() &&
+                    status.st_size < ST_NOTES_BYTES;
+    if (has_room && write(fd, line, length) < 0) {
+        /* then `run` knows less */
+    }
+    close(fd);
 }
 
 void st_session_fork_child(void)

@@ -29,6 +29,9 @@ void st_session_finish(void);
 /* At the end: CUDA libraries that were out of reach are reason enough for a trace that says so. */
 void st_session_tell_unreached(void);
 
+/* At the end of a process without a trace: tell the `stagetap run` that it belongs to what was there. */
+void st_session_tell_run(void);
+
 /* pthread_atfork child handler: the child starts clean. */
 void st_session_fork_child(void);
 

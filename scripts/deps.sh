@@ -8,8 +8,9 @@ packages="build-essential gcc g++ meson ninja-build pkg-config binutils file zst
  libzstd-dev libpng-dev zlib1g-dev libjansson-dev libsmartcols-dev libcmocka-dev uthash-dev libxxhash-dev
  python3 python3-jsonschema libjemalloc2 libtcmalloc-minimal4 libmimalloc2.0 faketime"
 
-# Only for the tests on aarch64, which are skipped without them. (aarch64_libs.sh fetches the libraries.)
-extra_packages="gcc-aarch64-linux-gnu g++-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user"
+# Only for tests that are skipped without them: on aarch64 (aarch64_libs.sh fetches the libraries), and that programs on
+# musl and of 32 bits do not notice the library.
+extra_packages="gcc-aarch64-linux-gnu g++-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user musl-tools libc6-i386"
 
 # Those of "$@" that are not installed.
 not_installed()
@@ -50,4 +51,4 @@ install $missing || {
     echo "deps.sh: could not install:$missing" >&2
     exit 1
 }
-install $extra_missing || echo "deps.sh: could not install:$extra_missing; tests on aarch64 will be skipped"
+install $extra_missing || echo "deps.sh: could not install:$extra_missing; some tests will be skipped"

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a report says was collected and found: capabilities, the manifest, rules that matched nothing. What all
- * processes of a run say alike is told once.
+ * What a report says was collected and found: capabilities, other back-ends, settings that distort, the manifest,
+ * rules that matched nothing. What all processes of a run say alike is told once.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "answer.h"
 #include "config/map.h"
+#include "config/surroundings.h"
 
 /* ---- capabilities ---- */
 
@@ -126,6 +127,63 @@ static bool fill_capabilities(struct st_answer *answer)
     return true;
 }
 
+/* ---- surroundings ---- */
+
+static bool is_listed(const struct st_name_list *list, const char *text)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        if (strcmp(list->items[i], text) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool fill_backends(struct st_answer *answer)
+{
+    struct st_report *report = answer->report;
+    struct st_name_list *list = &report->other_backends;
+    list->items = st_arena_array(answer->arena, report->capability_count, sizeof(*list->items));
+    for (size_t i = 0; list->items && i < report->capability_count; i++) {
+        const char *kind = report->capabilities[i].kind;
+        if (st_is_backend(kind) && !is_listed(list, kind)) {
+            list->items[list->count++] = kind;
+        }
+    }
+    return list->items != NULL;
+}
+
+/* "CUDA_LAUNCH_BLOCKING=1 (every launch waits …)": of all processes, each once. */
+static bool fill_distortions(struct st_answer *answer)
+{
+    static const char PREFIX[] = "env."; /* so the library writes variables of the allow-list */
+    const struct st_model *model = answer->model;
+    struct st_name_list *list = &answer->report->distortions;
+    size_t total = 0;
+    for (size_t i = 0; i < model->trace_count; i++) {
+        total += model->traces[i].key_count;
+    }
+    list->items = st_arena_array(answer->arena, total, sizeof(*list->items));
+    bool good = list->items != NULL;
+    for (size_t i = 0; good && i < model->trace_count; i++) {
+        for (size_t k = 0; good && k < model->traces[i].key_count; k++) {
+            const struct st_model_key *key = &model->traces[i].keys[k];
+            bool is_variable = key->group == ST_KEY_FOUND && strncmp(key->key, PREFIX, strlen(PREFIX)) == 0;
+            const char *name = key->key + strlen(PREFIX);
+            const char *effect = is_variable ? st_distortion(name, key->value) : NULL;
+            if (!effect) {
+                continue;
+            }
+            const char *text = st_arena_format(answer->arena, "%s=%s (%s)", name, key->value, effect);
+            good = text != NULL;
+            if (good && !is_listed(list, text)) {
+                list->items[list->count++] = text;
+            }
+        }
+    }
+    return good;
+}
+
 /* ---- manifest ---- */
 
 /* Does an earlier trace say the same of this key? */
@@ -210,16 +268,6 @@ struct rule {
     bool is_met, is_open; /* is_open: its count is not written yet, as the trace was not closed */
 };
 
-static bool is_listed(const struct st_name_list *list, const char *text)
-{
-    for (size_t i = 0; i < list->count; i++) {
-        if (strcmp(list->items[i], text) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* A rule that one process met is met: a parent that only starts workers meets none. */
 static bool list_unmatched(struct st_answer *answer, const struct rule *rules, size_t count)
 {
@@ -272,5 +320,6 @@ static bool fill_unmatched_rules(struct st_answer *answer)
 
 bool st_answer_collected(struct st_answer *answer)
 {
-    return fill_capabilities(answer) && fill_manifest(answer) && fill_unmatched_rules(answer);
+    return fill_capabilities(answer) && fill_backends(answer) && fill_distortions(answer) && fill_manifest(answer) &&
+           fill_unmatched_rules(answer);
 }

@@ -269,6 +269,8 @@ struct st_report {
     bool live;
     int64_t open_requests;
     bool cuda_work_seen;            /* false: the first line is "no CUDA work seen" */
+    struct st_name_list other_backends; /* compute back-ends in the process that are not collected: "Vulkan" */
+    struct st_name_list distortions;    /* settings that change what is measured: "CUDA_LAUNCH_BLOCKING=1 (…)" */
     const char *device_time;        /* measured, event, not_collected */
     const char *device_time_source; /* e.g. "CUPTI 13.0"; NULL = none */
     const char *device_time_why;    /* measured, or not collected, but …; NULL = nothing to say */

@@ -29,6 +29,7 @@ enum st_exit {
     ST_EXIT_NOT_FOUND = 127,
 };
 
+extern const struct st_command st_command_doctor;
 extern const struct st_command st_command_dump;
 extern const struct st_command st_command_gaps;
 extern const struct st_command st_command_kernels;

@@ -56,6 +56,27 @@ static bool read_header(const char *path, struct st_trace_header *ret)
     return length > 0 && st_header_decode(bytes, (size_t)length, ret, &begin) == ST_HEADER_OK;
 }
 
+static void add(struct st_found *found, const char *path, bool in_front)
+{
+    char **paths = realloc(found->paths, (found->count + 1) * sizeof(*paths)), *copy = strdup(path);
+
+    if (paths != NULL) found->paths = paths;
+    if (paths == NULL || copy == NULL) {
+        free(copy);
+        return;
+    }
+    paths[found->count] = in_front && found->count > 0 ? paths[0] : copy;
+    if (in_front) paths[0] = copy;
+    found->count++;
+}
+
+void st_found_finish(struct st_found *found)
+{
+    for (size_t i = 0; i < found->count; i++) free(found->paths[i]);
+    free(found->paths);
+    *found = (struct st_found){.count = 0};
+}
+
 static void search_pattern(const char *pattern, const uint8_t run[16], pid_t pid, struct st_found *found)
 {
     glob_t matches;
@@ -65,10 +86,7 @@ static void search_pattern(const char *pattern, const uint8_t run[16], pid_t pid
         struct st_trace_header header;
 
         if (!read_header(matches.gl_pathv[i], &header) || memcmp(header.run, run, 16) != 0) continue;
-        found->count++;
-        if (found->path != NULL && header.pid != (uint32_t)pid) continue;
-        free(found->path);
-        found->path = strdup(matches.gl_pathv[i]);
+        add(found, matches.gl_pathv[i], header.pid == (uint32_t)pid);
     }
     globfree(&matches);
 }

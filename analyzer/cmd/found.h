@@ -8,12 +8,13 @@
 #include <sys/types.h>
 
 struct st_found {
-    char *path;   /* of the first process's trace, else of any; NULL = none; caller frees */
-    size_t count; /* all traces of the run */
+    char **paths; /* all traces of the run, that of the first process in front */
+    size_t count;
 };
 
 /* Look for the traces whose header carries `run`, where STAGETAP_OUT = `out` (NULL = default) lets them be
  * and in the folders the library falls back to. `pid`: the process whose trace is preferred. */
 struct st_found st_found_search(const char *out, const uint8_t run[16], pid_t pid);
+void st_found_finish(struct st_found *found);
 
 #endif

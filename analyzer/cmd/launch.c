@@ -11,10 +11,13 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static const int forwarded[] = {SIGINT,  SIGTERM,  SIGHUP,  SIGQUIT, SIGUSR1,
                                 SIGUSR2, SIGWINCH, SIGALRM, SIGTSTP, SIGCONT};
+
+enum { FIRST_LOOK_NS = 200000000, MOST_WAIT_S = 3600 };
 
 static void make_set(sigset_t *set)
 {
@@ -55,14 +58,23 @@ static bool collect(pid_t pid, int *ret_status)
     return false;
 }
 
-static int wait_for(pid_t pid, const sigset_t *set)
+static int wait_for(pid_t pid, const sigset_t *set, const struct st_launch_watch *watch)
 {
+    struct timespec wait = {0, FIRST_LOOK_NS};
     int status = 0;
 
     while (!collect(pid, &status)) {
         siginfo_t info;
-        int number = sigwaitinfo(set, &info);
+        int number = sigtimedwait(set, &info, &wait);
 
+        if (number < 0 && errno == EAGAIN) {
+            watch->look(watch->context, pid);
+            wait.tv_nsec *= 2;
+            wait.tv_sec = wait.tv_sec * 2 + wait.tv_nsec / 1000000000;
+            wait.tv_nsec %= 1000000000;
+            if (wait.tv_sec > MOST_WAIT_S) wait.tv_sec = MOST_WAIT_S;
+            continue;
+        }
         if (number <= 0 || number == SIGCHLD) continue;
         if (info.si_code == SI_KERNEL && number != SIGCONT) continue;
         kill(pid, number);
@@ -70,7 +82,7 @@ static int wait_for(pid_t pid, const sigset_t *set)
     return status;
 }
 
-bool st_launch_run(char *const *argv, struct st_launch *ret)
+bool st_launch_run(char *const *argv, const struct st_launch_watch *watch, struct st_launch *ret)
 {
     sigset_t set, old_mask;
     int report[2], status;
@@ -96,7 +108,7 @@ bool st_launch_run(char *const *argv, struct st_launch *ret)
     ret->started = read(report[0], &ret->exec_errno, sizeof(ret->exec_errno)) != (ssize_t)sizeof(ret->exec_errno);
     close(report[0]);
     /* The signals stay blocked: one that came just before the end must not kill us before the last line. */
-    status = wait_for(ret->pid, &set);
+    status = wait_for(ret->pid, &set, watch);
     ret->exit_code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
     return true;
 }

@@ -13,9 +13,15 @@ struct st_launch {
     int exit_code; /* the program's, or 128 + signal; valid when started */
 };
 
+/* Called now and then while the program runs: 0.2 s after its start, then each time after twice as long. */
+struct st_launch_watch {
+    void (*look)(void *context, pid_t pid);
+    void *context;
+};
+
 /* Run argv (searched in PATH) in this environment and wait for it. Signals that reach this process while
  * it waits are passed on; when the program stops, this process stops with it. False: no process could be
  * made (errno). */
-bool st_launch_run(char *const *argv, struct st_launch *ret);
+bool st_launch_run(char *const *argv, const struct st_launch_watch *watch, struct st_launch *ret);
 
 #endif

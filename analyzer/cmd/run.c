@@ -13,14 +13,15 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "analyzer/cmd/aftermath.h"
 #include "analyzer/cmd/cmd.h"
 #include "analyzer/cmd/found.h"
 #include "analyzer/cmd/launch.h"
+#include "analyzer/cmd/library.h"
 #include "analyzer/cmd/map_load.h"
 #include "analyzer/cmd/refuse.h"
 
-#define LIBRARY "libstagetap.so"
-#define AUDIT_LIBRARY "libstagetap-audit.so" /* beside LIBRARY */
+#define AUDIT_LIBRARY "libstagetap-audit.so" /* beside the library */
 #define RUN_VARIABLE "STAGETAP_INTERNAL_RUN" /* 32 hex digits: the run that a trace belongs to */
 
 enum { KEY_EXEC = 0x1000, KEY_PRINT_ENV, KEY_SETTING /* + enum st_setting_id */ };
@@ -117,25 +118,6 @@ static const struct argp_option *make_options(void)
     return options;
 }
 
-/* The library beside this program: in the build tree, or installed. False: it was not found. */
-static bool find_library(char ret[PATH_MAX])
-{
-    static const char *const places[] = {"../preload/" LIBRARY, "../" STAGETAP_LIBDIR "/" LIBRARY, "../lib/" LIBRARY};
-    char program[PATH_MAX], path[PATH_MAX + 64], *slash;
-    ssize_t length = readlink("/proc/self/exe", program, sizeof(program) - 1);
-
-    if (length <= 0) return false;
-    program[length] = '\0';
-    slash = strrchr(program, '/');
-    if (slash == NULL) return false;
-    slash[1] = '\0';
-    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-        snprintf(path, sizeof(path), "%s%s", program, places[i]);
-        if (realpath(path, ret) != NULL && access(ret, R_OK) == 0) return true;
-    }
-    return false;
-}
-
 /* Put the library in front of what the loader's variable (a list, parted by one of `separators`) names already.
  * False: said why. */
 static bool put_in_front(const char *variable, const char *separators, const char *library)
@@ -219,11 +201,9 @@ static void print_environment(void)
     }
 }
 
-/* A fresh run id, given to the target and the processes that it starts. */
-static void set_run_id(uint8_t run[16])
+/* A fresh run id, given to the target and the processes that it starts, as bytes and as text. */
+static void set_run_id(uint8_t run[16], char text[33])
 {
-    char text[33];
-
     if (getrandom(run, 16, 0) != 16) memcpy(run, &(pid_t){getpid()}, sizeof(pid_t));
     for (int i = 0; i < 16; i++) snprintf(text + 2 * i, 3, "%02x", run[i]);
     setenv(RUN_VARIABLE, text, 1);
@@ -235,33 +215,49 @@ static int cannot_execute(const char *command, int why)
     return why == ENOENT ? ST_EXIT_NOT_FOUND : ST_EXIT_CANNOT_EXECUTE;
 }
 
+/* "NAME", or "NAME and 2 more of this run"; and what to give to the commands that read them. Caller frees. */
+static void name_traces(const struct st_found *found, char **ret_name, char **ret_word)
+{
+    char *path = quote_for_shell(found->paths[0]), *slash = strrchr(found->paths[0], '/');
+
+    *ret_name = path;
+    *ret_word = path != NULL ? strdup(path) : NULL;
+    if (found->count > 1 && path != NULL) { /* a folder is its newest run, with all processes */
+        if (asprintf(ret_name, "%s and %zu more of this run", path, found->count - 1) < 0) *ret_name = NULL;
+        free(*ret_word);
+        free(path);
+        if (slash != NULL) slash[slash == found->paths[0]] = '\0';
+        *ret_word = quote_for_shell(slash != NULL ? found->paths[0] : ".");
+    }
+}
+
 /* The one line at the end. */
-static void say_where(const uint8_t run[16], const struct st_launch *launch, const char *command)
+static void say_where(const uint8_t run[16], const struct st_launch *launch, const char *command,
+                      const struct st_aftermath *aftermath)
 {
     const char *mode = getenv("STAGETAP_MODE");
     struct st_found found;
-    char *path;
+    char reason[ST_REASON_BYTES], *name = NULL, *word = NULL;
+    bool lacks_work;
 
     if (mode != NULL && strcmp(mode, "off") == 0) return;
     found = st_found_search(getenv("STAGETAP_OUT"), run, launch->pid);
-    path = found.path != NULL ? quote_for_shell(found.path) : NULL;
-    if (path == NULL) {
-        st_say_error("no trace: %s used no CUDA and no request rule matched (programs that are static or set-uid are "
-                     "out of reach)",
-                     command);
-    } else if (found.count == 1) {
-        st_say_error("trace %s · stagetap report %s", path, path);
-    } else { /* a folder is its newest run, with all processes */
-        char *slash = strrchr(found.path, '/'), *folder;
-
-        if (slash != NULL) slash[slash == found.path] = '\0';
-        folder = quote_for_shell(slash != NULL ? found.path : ".");
-        st_say_error("trace %s and %zu more of this run · stagetap report %s", path, found.count - 1,
-                     folder != NULL ? folder : path);
-        free(folder);
+    if (found.count == 0) {
+        st_aftermath_explain(aftermath, command, reason);
+        st_say_error("no trace: %s", reason);
+        return;
     }
-    free(path);
-    free(found.path);
+    lacks_work = st_aftermath_lacks_work(found.paths, found.count, reason);
+    name_traces(&found, &name, &word);
+    if (name != NULL && word != NULL && lacks_work) {
+        st_say_error("trace %s · no CUDA work seen%s%s%s · stagetap doctor %s", name, reason[0] != '\0' ? " (" : "",
+                     reason, reason[0] != '\0' ? ")" : "", word);
+    } else if (name != NULL && word != NULL) {
+        st_say_error("trace %s · stagetap report %s", name, word);
+    }
+    free(name);
+    free(word);
+    st_found_finish(&found);
 }
 
 /* One line where the map has rules that nothing follows in this version. */
@@ -280,17 +276,26 @@ static void say_idle_rules(void)
 
 static int run_target(char **command)
 {
+    struct st_aftermath aftermath;
+    struct st_launch_watch watch = {st_aftermath_look, &aftermath};
     struct st_launch launch;
     uint8_t run[16] = {0};
+    char run_text[33];
+    int code;
 
-    set_run_id(run);
-    if (!st_launch_run(command, &launch)) {
+    set_run_id(run, run_text);
+    st_aftermath_begin(&aftermath, run_text);
+    if (!st_launch_run(command, &watch, &launch)) {
         st_say_error("cannot start a process: %s", strerror(errno));
-        return ST_EXIT_RUN_FAILED;
+        code = ST_EXIT_RUN_FAILED;
+    } else if (!launch.started) {
+        code = cannot_execute(command[0], launch.exec_errno);
+    } else {
+        say_where(run, &launch, command[0], &aftermath);
+        code = launch.exit_code;
     }
-    if (!launch.started) return cannot_execute(command[0], launch.exec_errno);
-    say_where(run, &launch, command[0]);
-    return launch.exit_code;
+    st_aftermath_end(&aftermath);
+    return code;
 }
 
 static int run(int argc, char **argv)
@@ -315,8 +320,8 @@ static int run(int argc, char **argv)
         st_say_error("%s", why);
         return ST_EXIT_RUN_FAILED;
     }
-    if (!find_library(library)) {
-        st_say_error("%s: not found beside this program; install both together", LIBRARY);
+    if (!st_library_find(library)) {
+        st_say_error("%s: not found beside this program; install both together", ST_LIBRARY);
         return ST_EXIT_RUN_FAILED;
     }
     if (!put_in_front("LD_PRELOAD", " :", library)) return ST_EXIT_RUN_FAILED;

@@ -339,6 +339,11 @@ const struct st_explanation st_explanations[] = {
     {"untracked_captures", "stream captures not followed",
      "Captures for which there was no room: calls recorded by them may count as launches."},
     {"unmatched_rules", "rules that matched nothing", "Rules of the stage map that no function, range or kernel met."},
+    {"other_backends", "other back-ends",
+     "Compute back-ends in the process whose work is not collected: Vulkan, HIP, Level Zero, OpenCL. A library that is "
+     "loaded need not have worked."},
+    {"distortions", "DISTORTED",
+     "Settings of the run that change what is measured, such as CUDA_LAUNCH_BLOCKING: its figures are of that."},
     {"notes", "note", "What a reader of the figures should know."},
     {"not_closed", "not closed|cut|damaged|growing|whole",
      "Of a file, as `stagetap verify` says: not closed: every piece is whole, but the process did not end in order "

@@ -302,6 +302,8 @@ void st_report_write_json(const struct st_report *report, FILE *out)
     write_names(&json, "left_out", &report->left_out);
     write_names(&json, "unmatched_rules", &report->unmatched_rules);
     write_names(&json, "not_collected", &report->not_collected);
+    write_names(&json, "other_backends", &report->other_backends);
+    write_names(&json, "distortions", &report->distortions);
     st_json_array(&json, "missing");
     st_report_missing(report, write_missing, &json);
     st_json_end(&json);

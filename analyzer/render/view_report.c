@@ -160,6 +160,13 @@ static void say_ordinals(const struct st_report *report, const struct st_style *
     if (line.used > 0) st_style_line(style, "devices by uuid: %s", line.text);
 }
 
+/* `before`, the names, `after`; nothing where there is no name. */
+static void add_names(struct line *line, const char *before, const struct st_name_list *list, const char *after)
+{
+    for (size_t i = 0; i < list->count; i++) add(line, "%s%.200s", i == 0 ? before : ", ", list->items[i]);
+    if (list->count > 0) add(line, "%s", after);
+}
+
 void st_view_heading(const struct st_report *report, const struct st_filter *filter, const struct st_style *style)
 {
     struct line line = {.used = 0};
@@ -167,7 +174,12 @@ void st_view_heading(const struct st_report *report, const struct st_filter *fil
 
     if (style->format == ST_GRID_FORMAT_CSV) return;
     /* where events were lost, the work may have been among them */
-    if (!report->cuda_work_seen && !has_losses(report)) add(&line, "no CUDA work seen · ");
+    if (!report->cuda_work_seen && !has_losses(report)) {
+        add(&line, "no CUDA work seen");
+        add_names(&line, " (loaded, and not collected: ", &report->other_backends, ")");
+        add(&line, " · ");
+    }
+    add_names(&line, "DISTORTED by ", &report->distortions, " · ");
     if (report->trace_count == 1) add_process(&line, report, filter, style);
     if (report->trace_count > 1) add_processes(&line, report, filter);
     if (report->device_time_why != NULL) {

@@ -15,6 +15,8 @@
 /* The loader's own list of objects, as it shows it to debuggers. A weak reference does not make us need the loader by
  * its name, which differs from system to system. */
 #pragma weak _r_debug
+/* … and as musl does, where nothing of ours is done but this: handing on. */
+extern struct r_debug *_dl_debug_addr __attribute__((weak));
 extern ElfW(Dyn) _DYNAMIC[] __attribute__((visibility("hidden")));
 
 st_dlsym_fn st_watch_next_dlsym;
@@ -49,7 +51,9 @@ const struct link_map *st_watch_own_map(void)
 {
     static _Atomic(const struct link_map *) own;
     const struct link_map *map = atomic_load_explicit(&own, memory_order_relaxed);
-    if (!map && &_r_debug) {
+    if (!map && !&_r_debug && &_dl_debug_addr) {
+        map = find_own(_dl_debug_addr->r_map);
+    } else if (!map && &_r_debug) {
         map = find_own(_r_debug.r_map);
         const struct st_namespaces *list = map ? NULL : st_far_namespaces(_r_debug.r_map);
         for (; list && !map; list = list->next) {

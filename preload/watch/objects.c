@@ -135,6 +135,9 @@ void object_read(struct object *object, struct found *ret_found)
     object->is_fresh = st_watch.is_started;
     if (st_elf_read(&elf, object->base, (const ElfW(Dyn) *)object->dynamic)) {
         object->soname = elf.soname;
+        if (elf.soname && st_watch.hooks.on_object) {
+            st_watch.hooks.on_object(elf.soname);
+        }
         object_bind(object, &elf, ret_found);
     }
 }

@@ -46,6 +46,9 @@ struct st_watch_hooks {
     /* A CUDA library was found in the process (each time, not for those found by st_watch_start()). Runs in a
      * dlopen, dlsym or first call of the target, no lock of ours held; plain C allowed. */
     void (*on_provider)(void);
+    /* An object with this soname was mapped (each time; also those found by st_watch_start()). Runs in a callback of
+     * the loader's list: no dl*() call, malloc or lock. */
+    void (*on_object)(const char *soname);
     /* Before the first watched CUDA call of the process runs (once; plain C allowed). */
     void (*on_first_call)(void);
     /* After the first successful cuInit returned (once; plain C allowed; no lock of ours is held). */

@@ -222,9 +222,23 @@ def launcher(checks, folder):
     checks.ok(os.path.exists(out), 'run: -o names the trace')
     lines = result.stderr.strip().splitlines()
     checks.ok(
-        len(lines) == 1 and out in lines[0] and f'stagetap report {out}' in lines[0],
-        'run: ends with one line, the file and the next command',
+        len(lines) == 1
+        and f'trace {out} ' in lines[0]
+        and 'no CUDA work seen' in lines[0]
+        and lines[0].endswith(f'stagetap doctor {out}'),
+        'run: a trace without work: one line, the file and who explains it',
         result.stderr,
+    )
+    worked = os.path.join(folder, 'worked.stap')
+    result = lib.run(
+        [lib.STAGETAP, 'run', '-o', worked, '--', lib.program('generate'), '--images', '1', '--steps', '1', '--quiet'],
+        lib.environment(preload=False),
+        folder,
+    )
+    checks.equal(
+        f'stagetap: trace {worked} · stagetap report {worked}\n',
+        result.stderr,
+        'run: ends with one line, the file and the next command',
     )
     for number in (signal.SIGTERM, signal.SIGKILL, signal.SIGINT):
         result = run('-o', out, touch, 'kill', str(int(number)))
@@ -265,7 +279,7 @@ def launcher(checks, folder):
     os.mkdir(blanks)
     last = run('-o', blanks, '--', touch, 'exit', '0').stderr
     checks.ok(
-        f"stagetap report '{blanks}/stagetap-touch_cuda-" in last and last.endswith("'\n"),
+        f"stagetap doctor '{blanks}/stagetap-touch_cuda-" in last and last.endswith("'\n"),
         'run: a folder that is there takes the trace; a path with a blank is quoted',
         last,
     )
