@@ -83,6 +83,11 @@ bool st_stages_uses(enum st_map_source source)
     return stages.rules_of_source[source] > 0;
 }
 
+const struct st_map_rule *st_stages_rule(uint32_t n)
+{
+    return n < stages.rule_count ? &stages.map->rules[n] : NULL;
+}
+
 void st_stages_init(const struct st_map *map)
 {
     stages.map = map;

@@ -56,6 +56,9 @@ bool st_stages_match(enum st_map_source source, struct st_thread *thread, const 
 /* Is there a rule of this source? */
 bool st_stages_uses(enum st_map_source source);
 
+/* The n-th rule of the map in force, NULL at the end. */
+const struct st_map_rule *st_stages_rule(uint32_t n);
+
 /* ---- for the facts in the trace; any thread ---- */
 
 /* How often rule `rule` was entered (kernel rules: 0, the reader counts). */

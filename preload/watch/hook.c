@@ -155,8 +155,10 @@ static inline int64_t open_call(struct st_thread *thread, const struct st_watch_
             return ST_WATCH_JUMP;
         }
     }
-    if (UNLIKELY(st_watch.hooks.before_call != NULL) && (thread->runtime_depth | thread->driver_depth) == 0) {
-        st_watch.hooks.before_call(thread, words);
+    void (*before_call)(struct st_thread *, const uint64_t *);
+    before_call = __atomic_load_n(&st_watch.hooks.before_call, __ATOMIC_RELAXED);
+    if (UNLIKELY(before_call != NULL) && (thread->runtime_depth | thread->driver_depth) == 0) {
+        before_call(thread, words);
     }
     frame->flags = 0;
     if (is_driver && thread->runtime_depth) {

@@ -9,6 +9,7 @@
  */
 #include <dlfcn.h>
 
+#include "preload/record/thread.h"
 #include "watch_private.h"
 
 /* The loader's own list of objects, as it shows it to debuggers. A weak reference does not make us need the loader by
@@ -152,6 +153,9 @@ void *st_watch_before_dlopen(const char *file, int flags)
         st_objects_deepbind();
     }
     st_watch_scan();
+    if (st_watch.is_started && !st_suppress && st_watch.hooks.on_dlopen) {
+        st_watch.hooks.on_dlopen();
+    }
     return (void *)real_dlopen();
 }
 

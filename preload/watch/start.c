@@ -17,6 +17,11 @@ void st_watch_set_hooks(const struct st_watch_hooks *hooks)
     st_watch.hooks = *hooks;
 }
 
+void st_watch_set_before_call(void (*before_call)(struct st_thread *thread, const uint64_t *words))
+{
+    __atomic_store_n(&st_watch.hooks.before_call, before_call, __ATOMIC_RELAXED);
+}
+
 void st_watch_set_matcher(st_watch_matcher matcher)
 {
     st_watch.matcher = matcher;

@@ -50,8 +50,10 @@ struct st_watch_hooks {
     void (*on_first_call)(void);
     /* After the first successful cuInit returned (once; plain C allowed; no lock of ours is held). */
     void (*on_init)(void);
+    /* Before each dlopen() of the target (plain C; no lock of ours is held). */
+    void (*on_dlopen)(void);
     /* Before each outermost CUDA call of a thread is recorded, on that thread: may enter and leave stages. NULL where
-     * nobody needs it. The thread is claimed; plain C allowed, but no malloc, lock, system call, stdio or CUDA call.
+     * nobody needs it (st_watch_set_before_call). The thread is claimed; plain C allowed, but no malloc, lock, system call, stdio or CUDA call.
      * `words`: the call's frame; the caller's stack pointer is &words[ST_CALL_FRAME_STACK]. */
     void (*before_call)(struct st_thread *thread, const uint64_t *words);
     /* A matched function is entered / left. `rule` and `symbol` are what the matcher gave. Argument vector
@@ -64,6 +66,9 @@ struct st_watch_hooks {
 };
 /* Pointers may be NULL. Copied. Before st_watch_start(). */
 void st_watch_set_hooks(const struct st_watch_hooks *hooks);
+
+/* Set before_call alone, at any time. */
+void st_watch_set_before_call(void (*before_call)(struct st_thread *thread, const uint64_t *words));
 
 /* Called for each defined function symbol of each object except the loader, libc and its parts, providers
  * and ourselves; returns true if it is a stage function and fills rule and symbol (an index of the
