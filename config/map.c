@@ -40,6 +40,11 @@ static const char *const source_names[] = {
     [ST_MAP_KERNEL] = "kernel", [ST_MAP_LOG] = "log",
 };
 
+const char *st_map_source_name(enum st_map_source source)
+{
+    return source > 0 && source < sizeof(source_names) / sizeof(source_names[0]) ? source_names[source] : NULL;
+}
+
 /* Words that have a meaning of their own, and a row that the report itself makes. */
 static const char *const reserved_names[] = {"request", "step", "step-end", "begin", "end", "off", "unattributed"};
 

@@ -31,8 +31,7 @@ static void start(int argc, char **argv, char **envp)
     }
     st_session_prepare(argc, argv);
     st_stages_init(&st_options.map);
-    st_watch_set_hooks(&(struct st_watch_hooks){.on_provider = st_stages_on_provider,
-                                                .on_first_call = st_session_on_first_call,
+    st_watch_set_hooks(&(struct st_watch_hooks){.on_first_call = st_session_on_first_call,
                                                 .on_init = st_session_on_init,
                                                 .stage_enter = st_stage_enter,
                                                 .stage_leave = st_stage_leave});

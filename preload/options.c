@@ -217,19 +217,21 @@ static void parse_file(const char *path)
     }
 }
 
-/* One part of A+B: a path or a preset. */
-static void parse_part(const char *part)
+static void parse_part(const struct st_map_part *part)
 {
-    size_t length = strlen(part);
-    if (strchr(part, '/') || (length > 4 && strcmp(part + length - 4, ".map") == 0)) {
-        parse_file(part);
+    char name[1024];
+    if (part->kind == ST_MAP_PART_RULES) {
+        parse_text(part->text, part->length, "inline");
         return;
     }
-    const char *preset = st_map_preset(part);
-    if (preset) {
-        parse_text(preset, strlen(preset), part);
-    } else {
-        note("STAGETAP_MAP=%.80s: no such preset; allowed: %s; going on without it", part,
+    snprintf(name, sizeof(name), "%.*s", (int)part->length, part->text);
+    const char *preset = part->kind == ST_MAP_PART_PRESET ? st_map_preset(name) : NULL;
+    if (part->kind == ST_MAP_PART_PATH) {
+        parse_file(name);
+    } else if (preset) {
+        parse_text(preset, strlen(preset), name);
+    } else if (name[0]) {
+        note("STAGETAP_MAP=%.80s: no such preset; allowed: %s; going on without it", name,
              st_settings[ST_SET_MAP].allowed);
     }
 }
@@ -254,20 +256,13 @@ static void read_map(const char *program)
     if (!make_map_room()) {
         return;
     }
-    if (strstr(value, "->")) {
-        st_options.map_origin = "inline";
-        parse_text(value, strlen(value), "inline");
-        return;
-    }
+    struct st_map_part part;
     st_options.map_origin = value;
-    while (*value) {
-        char part[1024];
-        size_t length = strcspn(value, "+");
-        snprintf(part, sizeof(part), "%.*s", (int)length, value);
-        if (part[0]) {
-            parse_part(part);
+    for (const char *at = value; st_map_next_part(&at, &part);) {
+        if (part.kind == ST_MAP_PART_RULES && part.text == value) {
+            st_options.map_origin = "inline";
         }
-        value += length + (value[length] != '\0');
+        parse_part(&part);
     }
 }
 

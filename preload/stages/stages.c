@@ -99,17 +99,12 @@ void st_stages_init(const struct st_map *map)
         if (rule->name[0] != '\0' && !stages.is_expanded[i]) stages.names[i] = st_row_name(NULL, rule->name);
     }
     if (st_stages_uses(ST_MAP_SYMBOL)) st_watch_set_matcher(match_symbol);
+    if (st_stages_uses(ST_MAP_NVTX)) st_nvtx_init();
 }
 
 void st_stages_start(void (*on_request)(void))
 {
     stages.on_request = on_request;
-    if (st_stages_uses(ST_MAP_NVTX)) st_nvtx_start();
-}
-
-void st_stages_on_provider(void)
-{
-    if (st_stages_uses(ST_MAP_NVTX)) st_nvtx_set_environment();
 }
 
 /* ---- entering and leaving ---- */

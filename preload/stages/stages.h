@@ -17,16 +17,12 @@ struct st_thread;
 
 #define ST_STAGES_MAX_RULES 2048 /* later ones are never matched */
 
-/* Take the map (kept, constant from now on) and give preload/watch the symbol matcher if there is a symbol rule.
- * Constructor, before st_watch_start(). */
+/* Take the map (kept, constant from now on) and give preload/watch the symbol matcher if there is a symbol rule, the
+ * answer to NVTX if there is an nvtx rule. Constructor, before st_watch_start(). */
 void st_stages_init(const struct st_map *map);
 
 /* Constructor, after st_watch_start(). `on_request` is called each time before a request opens (plain C). */
 void st_stages_start(void (*on_request)(void));
-
-/* A CUDA library is in the process: from now on NVTX ranges matter, if a rule asks for them. Plain C; repeated
- * calls are cheap. */
-void st_stages_on_provider(void);
 
 /* ---- hooks of preload/watch (st_watch_hooks), also used by the other sources ---- */
 

@@ -76,6 +76,11 @@ void st_watch_set_before_call(void (*before_call)(struct st_thread *thread, cons
 typedef bool (*st_watch_matcher)(const char *symbol, uint16_t *ret_rule, uint32_t *ret_symbol);
 void st_watch_set_matcher(st_watch_matcher matcher);
 
+/* Called in place of getenv() by objects that import getenv, dlopen and dlsym, as those with a header-only NVTX do: may
+ * answer one name otherwise, and hands on what getenv() says of all others. Before st_watch_start(). */
+typedef char *(*st_watch_getenv)(const char *name);
+void st_watch_set_getenv(st_watch_getenv fn);
+
 /* Run fn(arg) as plain C from a place where vector registers are live: they are saved and restored. */
 void st_watch_call_saved(void (*fn)(void *), void *arg);
 
