@@ -87,7 +87,7 @@ struct st_map_capture {
  * each `*` yields what it matched (shortest first). No allocation, linear in practice. */
 bool st_map_glob(const char *pattern, const char *text, struct st_map_capture *ret_captures);
 
-/* Does `pattern` match whatever `other` matches? False also where that can not be told from the two alone. */
+/* Does `pattern` match whatever `other` matches (both valid UTF-8)? False also where the two alone do not tell. */
 bool st_map_covers(const char *pattern, const char *other);
 
 /* Expand $1 … $9 of `name` into `ret` (always NUL-terminated, cut at `size`). Returns the length. */
