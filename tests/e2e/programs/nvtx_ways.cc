@@ -49,7 +49,7 @@ void use_cuda()
 
 } // namespace
 
-int main(int argc, char **argv)
+int main(int argc, char **)
 {
     nvtx3::scoped_range request{"request"};
     if (argc == 1) {
