@@ -152,7 +152,7 @@ static bool lacks_prefix(enum st_map_source source, const char *pattern, const c
 {
     char wider[520];
     const char *colon = source == ST_MAP_PYTHON ? strchr(pattern, ':') : NULL;
-    static const char *const between[] = {":", ".", "/", "_"};
+    static const char *const between[] = {":", ".", "/", "_", " "};
 
     if (colon != NULL) { /* any module, any class */
         snprintf(wider, sizeof(wider), "*%s", colon);
