@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The value of STAGETAP_MAP: presets, paths and rules, joined with `+`. Pure functions of their arguments: any thread, no
- * allocation.
+ * The value of STAGETAP_MAP: presets, paths and rules, joined with `+`. Pure functions of their arguments: any thread,
+ * no allocation.
  */
 #include <string.h>
 

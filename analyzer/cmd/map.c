@@ -110,5 +110,6 @@ static int run(int argc, char **argv)
     return ST_EXIT_USAGE;
 }
 
-const struct st_command st_command_map = {"map", "check MAP [FILE] | names [FILE]",
-                                          "what the rules of a stage map mean and match; names that one could map", run};
+const struct st_command st_command_map = {
+    "map", "check MAP [FILE] | names [FILE]", "what the rules of a stage map mean and match; names that one could map",
+    run};

@@ -103,7 +103,7 @@ static void write_near(const struct st_map_result *result, char *ret, size_t siz
 static void write_matched(const struct st_map_rule *rule, const struct st_map_result *result, char *ret, size_t size)
 {
     static const char *const not_known[] = {
-        [ST_MAP_NVTX] = "the run had no nvtx rule, and its ranges were not noted",
+        [ST_MAP_NVTX] = "the run had no nvtx rule, so its ranges were not noted; run it with this map",
         [ST_MAP_PYTHON] = "the run has no names of Python functions",
         [ST_MAP_SYMBOL] = "the run has no names of native functions; STAGETAP_COLLECT=stacks notes them",
         [ST_MAP_KERNEL] = "the run has no device records",

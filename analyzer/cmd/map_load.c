@@ -125,8 +125,8 @@ static enum st_map_verdict load_preset(struct loader *loader, const char *name)
         strncat(names, " ", sizeof(names) - strlen(names) - 1);
         strncat(names, preset->name, sizeof(names) - strlen(names) - 1);
     }
-    snprintf(what, sizeof(what), "\"%.160s\" is no preset; presets:%s; a file has a / in its name or ends in .map", name,
-             names);
+    snprintf(what, sizeof(what), "\"%.160s\" is no preset; presets:%s; a file has a / in its name or ends in .map",
+             name, names);
     tell(loader, "", 0, 0, what);
     return ST_MAP_NO_PRESET;
 }

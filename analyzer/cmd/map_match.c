@@ -56,7 +56,8 @@ static void take_recorded(const struct st_map *map, const struct st_model *model
 
         if (trace->rules[i].source != source) continue;
         uint32_t rule = rule_of_source(map, source, n++);
-        if (st_map_rule_entries(model, number, &trace->rules[i], &count)) add_result(&ret[rule], ST_MAP_RECORDED, count);
+        if (!st_map_rule_entries(model, number, &trace->rules[i], &count)) continue;
+        add_result(&ret[rule], ST_MAP_RECORDED, count);
     }
 }
 

@@ -25,8 +25,9 @@ struct st_map_result { /* of one rule */
 
 /*
  * Match the rules of `map` against `model`. A source whose rules are those of the trace's own map has the counts that
- * were recorded; else the names that were seen are matched anew, each by the first rule of its source that fits. `names`:
- * of the whole model (st_map_names_collect); ret[] has map->count entries and borrows from `names`. False: out of memory.
+ * were recorded; else the names that were seen are matched anew, each by the first rule of its source that fits.
+ * `names`: of the whole model (st_map_names_collect); ret[] has map->count entries and borrows from `names`. False: out
+ * of memory.
  */
 bool st_map_match(const struct st_map *map, const struct st_model *model, const struct st_map_names *names,
                   struct st_map_result *ret);

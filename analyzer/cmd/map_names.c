@@ -65,9 +65,11 @@ static const char *what_to_do(const struct st_model *model, uint8_t source)
     case ST_MAP_NVTX:
         return has_rules(model, source)
                    ? "the program opened no NVTX range"
-                   : "not looked for, as the map had no nvtx rule; run it with STAGETAP_MAP=auto, or a map that has one";
+                   : "not looked for, as the map had no nvtx rule; run it with one, any one: STAGETAP_MAP='nvtx "
+                     "request -> request'";
     case ST_MAP_PYTHON:
-        return "no Python function was on the stack of a CUDA call; is this a Python program? STAGETAP_PY must not be off";
+        return "no Python function was on the stack of a CUDA call; is this a Python program? STAGETAP_PY must not be "
+               "off";
     case ST_MAP_SYMBOL:
         return "native functions are noted only on demand: run it with STAGETAP_COLLECT=stacks; `nm -D --defined-only "
                "LIB | grep ' T '` lists what a library exports";

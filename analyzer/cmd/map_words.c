@@ -65,7 +65,8 @@ static void write_consequence(const struct st_map_rule *rule, char *ret, size_t 
         snprintf(ret, size, "one step of %s is over and the next one begins", rule->name);
         break;
     case ST_MAP_BEGIN:
-        snprintf(ret, size, "the stage %s opens, if it is not open; `end %s`, the next stage, or the end of the request closes it",
+        snprintf(ret, size,
+                 "the stage %s opens, if it is not open; `end %s`, the next stage, or the end of the request closes it",
                  rule->name, rule->name);
         break;
     case ST_MAP_END:
@@ -114,7 +115,8 @@ void st_map_sentence(const struct st_map_rule *rule, char *ret, size_t size)
         }
         snprintf(text, sizeof(text), "When %s %s, %s.", subject, verb, consequence);
     }
-    snprintf(ret, size, "%s%s", text, has_captures ? " $1 … $9 are what each * stood for; of many names, 64 are told apart." : "");
+    snprintf(ret, size, "%s%s", text,
+             has_captures ? " $1 … $9 are what each * stood for; of many names, 64 are told apart." : "");
 }
 
 /* ---- rules ---- */

@@ -19,7 +19,7 @@ void st_map_sentence(const struct st_map_rule *rule, char *ret, size_t size);
 /* What stands behind `->`: "encode", "sample step", "begin request" … Cut at `size`. */
 void st_map_meaning(enum st_map_role role, const char *name, char *ret, size_t size);
 
-/* A rule for exactly this name (of which only the begin is known, if it is cut), to be pasted: quoted where it must be. */
+/* A rule for exactly this name (of which only the begin is known, if it is cut), to be pasted: quoted where need be. */
 void st_map_rule_for(enum st_map_source source, const char *name, bool is_cut, const char *meaning, char *ret,
                      size_t size);
 

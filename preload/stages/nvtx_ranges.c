@@ -119,8 +119,8 @@ static struct name find_string(const void *handle)
     return unnamed;
 }
 
-/* The table is never cleared: a handle is valid until its domain dies, and may come again with another text. Strings that
- * no rule matches leave a third of the room to those that one does. */
+/* The table is never cleared: a handle is valid until its domain dies, and may come again with another text. Strings
+ * that no rule matches leave a third of the room to those that one does. */
 static void keep_string(void *handle, const struct name *name)
 {
     static atomic_flag is_writing = ATOMIC_FLAG_INIT;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A table that only grows: a place is taken by its hash, filled, and then announced in the list of places. A name has one
- * place: whoever loses the race for it finds it taken by the same hash.
+ * A table that only grows: a place is taken by its hash, filled, and then announced in the list of places. A name has
+ * one place: whoever loses the race for it finds it taken by the same hash.
  */
 #include "seen.h"
 

@@ -17,8 +17,8 @@
 /* `text` was met once more. Any thread; lock-free, no libc, no allocation. */
 void st_seen_note(enum st_map_source source, const char *text);
 
-/* The same in two steps, where a name is met often: its place (0: there is no room), and once more at that place. A name
- * that was not counted was seen 0 times. */
+/* The same in two steps, where a name is met often: its place (0: there is no room), and once more at that place. A
+ * name that was not counted was seen 0 times. */
 uint32_t st_seen_place(enum st_map_source source, const char *text);
 void st_seen_count(uint32_t place);
 

@@ -53,7 +53,8 @@ struct st_watch_hooks {
     /* Before each dlopen() of the target (plain C; no lock of ours is held). */
     void (*on_dlopen)(void);
     /* Before each outermost CUDA call of a thread is recorded, on that thread: may enter and leave stages. NULL where
-     * nobody needs it (st_watch_set_before_call). The thread is claimed; plain C allowed, but no malloc, lock, system call, stdio or CUDA call.
+     * nobody needs it (st_watch_set_before_call). The thread is claimed; plain C allowed, but no malloc, lock, system
+     * call, stdio or CUDA call.
      * `words`: the call's frame; the caller's stack pointer is &words[ST_CALL_FRAME_STACK]. */
     void (*before_call)(struct st_thread *thread, const uint64_t *words);
     /* A matched function is entered / left. `rule` and `symbol` are what the matcher gave. Argument vector

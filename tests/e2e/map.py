@@ -5,6 +5,7 @@
 
 import json
 import os
+import time
 
 import lib
 
@@ -256,8 +257,27 @@ def sentences(checks):
     checks.ok(len(table) == 3 and table[0].startswith('| origin | line |'), 'map check: Markdown', table)
 
 
+def running(checks):
+    """A process that still runs is asked by its id; when it was killed, its file."""
+    with lib.workdir() as folder:
+        trace = os.path.join(folder, 'live.stap')
+        env = lib.environment(STAGETAP_OUT=trace, STAGETAP_MAP='nvtx r -> request', STAGETAP_FLUSH='50ms')
+        process = lib.start([lib.program('nvtx_script'), '+r', '+some stage', 'k', '-', '-', 'wait'], env, cwd=folder)
+        names, until = set(), time.monotonic() + 20
+        while 'some stage' not in names and time.monotonic() < until:
+            time.sleep(0.1)
+            result = lib.stagetap('map', 'names', '--json', process.pid, cwd=folder)
+            names = {name['name'] for name in json.loads(result.stdout)['names']} if result.returncode == 0 else set()
+        checks.ok({'r', 'some stage'} <= names, 'map names of a running process', names)
+        process.kill()
+        process.wait()
+        text = lib.stagetap('map', 'names', trace).stdout
+        checks.ok('nvtx "some stage" -> …' in text, 'map names of a killed process', text)
+
+
 def main():
     checks = lib.Checks()
+    running(checks)
     meanings(checks)
     many_names(checks)
     joined(checks)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The stage map against any bytes. An input is a map, and behind its first zero byte a name to match. What must hold: no
- * byte beyond the arena, texts inside it; a map that parses has no mistakes for the check, and the other way round; each
- * rule as it is shown parses to the same rule; globs agree with a slow matcher; captures put together are the name.
+ * The stage map against any bytes. An input is a map, and behind its first zero byte a name to match. What must hold:
+ * no byte beyond the arena, texts inside it; a map that parses has no mistakes for the check, and the other way round;
+ * each rule as it is shown parses to the same rule; globs agree with a slow matcher; captures lie in the name.
  */
 #include <stdbool.h>
 #include <stdint.h>

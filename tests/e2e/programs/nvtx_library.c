@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stands for libnvToolsExt.so.1, the library of older programs: the functions are its exports, and it looks for a tool by
- * the same variable and entry point as the header-only NVTX (seen with 11.8 and 12.4). */
+/*
+ * Stands for libnvToolsExt.so.1, the library of older programs: the functions are its exports, and it looks for a tool
+ * by the same variable and entry point as the header-only NVTX (seen with 11.8 and 12.4).
+ */
 #define nvtxRangePushA few_push
 #define nvtxRangePop few_pop
 #define nvtxRangeStartA few_start

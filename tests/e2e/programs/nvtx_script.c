@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A program that does what its arguments say, in their order: +NAME opens a range, - closes the last one, !NAME starts one
- * that is never ended, k launches a kernel.
+ * A program that does what its arguments say, in their order: +NAME opens a range, - closes the last one, k launches a
+ * kernel, wait waits to be killed.
  */
+#include <unistd.h>
+
 #include "../../demo/nvtx_few.h"
 
 #include "cuda_few.h"
@@ -22,8 +24,8 @@ int main(int argc, char **argv)
             nvtxRangePushA(argv[i] + 1);
         else if (argv[i][0] == '-')
             nvtxRangePop();
-        else if (argv[i][0] == '!')
-            nvtxRangeStartA(argv[i] + 1);
+        else if (argv[i][0] == 'w')
+            pause();
         else
             e2e_launch(dot, NULL);
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A range that is started on one thread and ended on another. The first thread launches 2 kernels while it is open, and 3
- * after the other one has closed it, with no NVTX call of its own in between; then a pop too many.
+ * A range that is started on one thread and ended on another. The first thread launches 2 kernels while it is open,
+ * and 3 after the other one has closed it, with no NVTX call of its own in between; then a pop too many.
  */
 #include <pthread.h>
 

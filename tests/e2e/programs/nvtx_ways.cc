@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * NVTX as C++ programs use it, with the real headers: a range in a constructor of a global, before main() and before any
- * CUDA library is loaded; domains, registered strings, payloads, wide names; libcuda by dlopen. Prints what the program and
- * its child see of the variable by which NVTX finds its tool.
+ * NVTX as C++ programs use it, with the real headers: a range in a constructor of a global, before main() and before
+ * any CUDA library is loaded; domains, registered strings, payloads, wide names; libcuda by dlopen. Prints what the
+ * program and its child see of the variable by which NVTX finds its tool.
  *
  *   nvtx_ways          with CUDA
  *   nvtx_ways without  the same ranges and no CUDA at all

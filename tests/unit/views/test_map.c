@@ -32,24 +32,24 @@ static void test_sentences(void **state)
     } cases[] = {
         {"python a.b:C.d -> request",
          "When the Python function a.b:C.d runs, that is one request, the making of one picture or batch."},
-        {"symbol f* -> load/unet", "When a native function whose name matches f* runs, that is load/unet: loading, which "
-                                   "is kept apart from requests."},
+        {"symbol f* -> load/unet", "When a native function whose name matches f* runs, that is load/unet: loading, "
+                                   "which is kept apart from requests."},
         {"nvtx x -> encode", "When an NVTX range of the name x is open, that is the stage encode."},
         {"nvtx x -> step", "When an NVTX range of the name x is open, that is one step of the stage around it."},
         {"nvtx x -> s step", "When an NVTX range of the name x is open, that is one step of s."},
         {"python a:b -> s step-end",
          "When the Python function a:b returns, one step of s is over and the next one begins."},
-        {"python a:b -> begin s", "When the Python function a:b begins, the stage s opens, if it is not open; `end s`, the "
-                                  "next stage, or the end of the request closes it."},
+        {"python a:b -> begin s", "When the Python function a:b begins, the stage s opens, if it is not open; `end s`, "
+                                  "the next stage, or the end of the request closes it."},
         {"log x* -> end s", "When a line that matches x* is printed, the stage s that `begin s` opened is over."},
         {"nvtx x -> off", "When an NVTX range of the name x is open, nothing inside it is recorded as a stage."},
         {"log x -> begin request",
          "When the line x is printed, a request begins; one that `begin request` opened before is over."},
         {"log x -> end request", "When the line x is printed, the request that `begin request` opened is over."},
-        {"kernel k -> decode", "Device work of the kernel k counts as decode, with its launches; this labels device work "
-                               "only: host figures stay with the range that launched it."},
-        {"nvtx l_* -> l$1", "When an NVTX range whose name matches l_* is open, that is the stage l$1. $1 … $9 are what "
-                            "each * stood for; of many names, 64 are told apart."},
+        {"kernel k -> decode", "Device work of the kernel k counts as decode, with its launches; this labels device "
+                               "work only: host figures stay with the range that launched it."},
+        {"nvtx l_* -> l$1", "When an NVTX range whose name matches l_* is open, that is the stage l$1. $1 … $9 are "
+                            "what each * stood for; of many names, 64 are told apart."},
     };
     char sentence[ST_MAP_SENTENCE_BYTES];
 
