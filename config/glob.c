@@ -55,6 +55,35 @@ bool st_map_glob(const char *pattern, const char *text, struct st_map_capture *r
     return true;
 }
 
+/*
+ * As a match of `other` as a text in which a star of `pattern` may take anything, and a star of `other` can be taken by
+ * nothing else.
+ */
+bool st_map_covers(const char *pattern, const char *other)
+{
+    const char *after_star = NULL, *star_end = NULL;
+
+    for (;;) {
+        if (*pattern == '*') {
+            after_star = ++pattern;
+            star_end = other;
+        } else if (*other != '\0' && *other != '*' && *pattern == '?') {
+            pattern++;
+            other = next_character(other);
+        } else if (*other != '\0' && *other != '*' && *other != '?' && *pattern == *other) {
+            pattern++;
+            other++;
+        } else if (*other == '\0' && *pattern == '\0') {
+            return true;
+        } else if (after_star == NULL || *star_end == '\0') {
+            return false;
+        } else {
+            pattern = after_star;
+            other = ++star_end;
+        }
+    }
+}
+
 size_t st_map_expand(const char *name, const struct st_map_capture *captures, char *ret, size_t size)
 {
     size_t used = 0;

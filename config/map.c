@@ -40,6 +40,11 @@ static const char *const source_names[] = {
     [ST_MAP_KERNEL] = "kernel", [ST_MAP_LOG] = "log",
 };
 
+const char *st_map_source_name(enum st_map_source source)
+{
+    return source > 0 && source < sizeof(source_names) / sizeof(source_names[0]) ? source_names[source] : NULL;
+}
+
 /* Words that have a meaning of their own, and a row that the report itself makes. */
 static const char *const reserved_names[] = {"request", "step", "step-end", "begin", "end", "off", "unattributed"};
 
@@ -109,13 +114,15 @@ static bool read_quoted(struct parser *p, struct word *ret)
 {
     struct st_map *map = p->map;
     char *out = map->arena + map->arena_used;
+    bool has_room = map->arena_used < map->arena_bytes; /* for the end of the text */
 
-    for (p->at++; p->at < p->end && *p->at != '"' && *p->at != '\n'; p->at++) {
+    for (p->at++; has_room && p->at < p->end && *p->at != '"' && *p->at != '\n'; p->at++) {
         if (*p->at == '\\' && p->end - p->at >= 2 && (p->at[1] == '"' || p->at[1] == '\\')) p->at++;
-        if (map->arena_used + 1 >= map->arena_bytes)
-            return fail(p, ret->begin, "the map is too long: its texts need more than %zu bytes", map->arena_bytes);
-        map->arena[map->arena_used++] = *p->at;
+        has_room = map->arena_used + 1 < map->arena_bytes;
+        if (has_room) map->arena[map->arena_used++] = *p->at;
     }
+    if (!has_room)
+        return fail(p, ret->begin, "the map is too long: its texts need more than %zu bytes", map->arena_bytes);
     if (p->at >= p->end || *p->at != '"') return fail(p, ret->begin, "the quote is not closed on this line");
     p->at++;
     ret->text = out;
@@ -274,11 +281,16 @@ static const char *keep_rule(struct parser *p, const char *begin)
 {
     char *text = keep(p, begin, begin, (size_t)(p->at - begin));
     char *to = text;
-    bool quoted = false;
+    bool quoted = false, at_word = true; /* a quote opens where a word begins */
 
     if (text == NULL) return NULL;
     for (const char *from = text; *from != '\0'; from++) {
-        if (*from == '"' && (from == text || from[-1] != '\\')) quoted = !quoted;
+        if (*from == '"' && (quoted || at_word)) {
+            quoted = !quoted;
+        } else if (quoted && *from == '\\' && (from[1] == '"' || from[1] == '\\')) {
+            *to++ = *from++;
+        }
+        at_word = is_blank(*from) || (from > text && from[-1] == '-' && *from == '>');
         if (!quoted && is_blank(*from) && (is_blank(from[1]) || from[1] == '\0')) continue;
         *to++ = *from;
     }

@@ -52,6 +52,19 @@ struct st_map_error {
     char what[160];   /* one line: what is wrong and what is allowed */
 };
 
+/* The word of a rule for this source ("nvtx"); NULL: there is no such source. */
+const char *st_map_source_name(enum st_map_source source);
+
+/* A value of STAGETAP_MAP is presets, paths and, last, rules, joined with `+`. */
+enum st_map_part_kind { ST_MAP_PART_PRESET, ST_MAP_PART_PATH, ST_MAP_PART_RULES };
+struct st_map_part {
+    enum st_map_part_kind kind;
+    const char *text; /* in the value, not terminated */
+    size_t length;    /* 0: nothing between two `+` */
+};
+/* The part at *at, which goes on to the next one and is NULL behind the last. False: there was none. */
+bool st_map_next_part(const char **at, struct st_map_part *ret);
+
 /* Append the rules of `text` to *map. The caller sets rules/capacity/arena/arena_bytes beforehand. On
  * failure nothing is appended and *ret_error says where and why. Any thread. */
 bool st_map_parse(struct st_map *map, const char *text, size_t length, const char *origin,
@@ -73,6 +86,9 @@ struct st_map_capture {
 /* Does `text` match the glob `pattern`? With captures (may be NULL, else ST_MAP_MAX_CAPTURES entries)
  * each `*` yields what it matched (shortest first). No allocation, linear in practice. */
 bool st_map_glob(const char *pattern, const char *text, struct st_map_capture *ret_captures);
+
+/* Does `pattern` match whatever `other` matches (both valid UTF-8)? False also where the two alone do not tell. */
+bool st_map_covers(const char *pattern, const char *other);
 
 /* Expand $1 … $9 of `name` into `ret` (always NUL-terminated, cut at `size`). Returns the length. */
 size_t st_map_expand(const char *name, const struct st_map_capture *captures, char *ret, size_t size);

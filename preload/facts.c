@@ -78,7 +78,7 @@ static void add_declared(struct st_rows *rows)
 
 /* What this trace has so far. A forked child's begins with nothing. */
 static struct {
-    uint32_t row_names, host_functions, recognised;
+    uint32_t row_names, host_functions, recognised, seen;
 } written;
 
 /* Which map is in force, why, and what its presets were checked against; later rows count. */
@@ -334,15 +334,17 @@ static void add_recognised(struct st_buffer *payload)
     add_rules(payload);
 }
 
-static void add_seen(struct st_buffer *payload)
+/* Names from the n-th on: as they come, and all of them with their final counts at the end. */
+static void add_seen(struct st_buffer *payload, uint32_t n)
 {
     struct st_rows rows = {.table = ST_T_SEEN};
     enum st_map_source source;
     uint64_t count;
     const char *text;
-    for (uint32_t n = 0; st_seen_get(n, &source, &count, &text); n++) {
+    for (; st_seen_get(n, &source, &count, &text); n++) {
         st_rows_add(&rows, (int64_t[ST_COUNT_C_SEEN]){source, (int64_t)count, 0}, (struct st_text[]){text_of(text)});
     }
+    written.seen = n;
     st_table_encode(&rows, payload);
     st_rows_finish(&rows);
 }
@@ -379,6 +381,6 @@ void st_facts_add_state(struct st_buffer *payload, bool is_final)
     st_rows_finish(&capabilities);
     if (is_final) {
         add_rules(payload);
-        add_seen(payload);
     }
+    add_seen(payload, is_final ? 0 : written.seen);
 }

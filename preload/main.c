@@ -38,7 +38,6 @@ static void start(int argc, char **argv, char **envp)
     st_stages_init(&st_options.map, st_options.map_is_automatic);
     st_python_start(st_options.py);
     st_watch_set_hooks(&(struct st_watch_hooks){.on_object = st_backend_note,
-                                                .on_provider = st_stages_on_provider,
                                                 .on_first_call = st_session_on_first_call,
                                                 .on_init = st_session_on_init,
                                                 .on_dlopen = st_python_on_dlopen,

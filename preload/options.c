@@ -240,19 +240,21 @@ static void parse_preset(const struct st_preset *preset)
     }
 }
 
-/* One part of A+B: a path or a preset. */
-static void parse_part(const char *part)
+static void parse_part(const struct st_map_part *part)
 {
-    size_t length = strlen(part);
-    if (strchr(part, '/') || (length > 4 && strcmp(part + length - 4, ".map") == 0)) {
-        parse_file(part);
+    char name[1024];
+    if (part->kind == ST_MAP_PART_RULES) {
+        parse_text(part->text, part->length, "inline");
         return;
     }
-    const struct st_preset *preset = st_preset_find(part);
-    if (preset) {
+    snprintf(name, sizeof(name), "%.*s", (int)part->length, part->text);
+    const struct st_preset *preset = part->kind == ST_MAP_PART_PRESET ? st_preset_find(name) : NULL;
+    if (part->kind == ST_MAP_PART_PATH) {
+        parse_file(name);
+    } else if (preset) {
         parse_preset(preset);
-    } else {
-        note("STAGETAP_MAP=%.80s: no such preset; allowed: %s; going on without it", part,
+    } else if (name[0]) {
+        note("STAGETAP_MAP=%.80s: no such preset; allowed: %s; going on without it", name,
              st_settings[ST_SET_MAP].allowed);
     }
 }
@@ -284,20 +286,13 @@ static void read_map(const char *program)
         return;
     }
     strcpy(st_options.map_why, "as set");
-    if (strstr(value, "->")) {
-        st_options.map_origin = "inline";
-        parse_text(value, strlen(value), "inline");
-        return;
-    }
+    struct st_map_part part;
     st_options.map_origin = value;
-    while (*value) {
-        char part[1024];
-        size_t length = strcspn(value, "+");
-        snprintf(part, sizeof(part), "%.*s", (int)length, value);
-        if (part[0]) {
-            parse_part(part);
+    for (const char *at = value; st_map_next_part(&at, &part);) {
+        if (part.kind == ST_MAP_PART_RULES && part.text == value) {
+            st_options.map_origin = "inline";
         }
-        value += length + (value[length] != '\0');
+        parse_part(&part);
     }
 }
 

@@ -6,20 +6,22 @@
 #   --clients NAMES   these real programs (folders of tests/clients, comma-separated; all; none) and not those that
 #                     run without being asked for
 #   --sanitize        unit and fuzz tests only, built with AddressSanitizer and UBSan
+#   --fuzz SECONDS    before that each fuzz target with libFuzzer for so long (tests/fuzz/README.md); needs clang
 set -eu
 
 usage()
 {
-    echo "usage: scripts/test.sh [--long] [--clients NAME,...|all|none] [--sanitize]"
+    echo "usage: scripts/test.sh [--long] [--clients NAME,...|all|none] [--sanitize] [--fuzz SECONDS]"
     exit "$1"
 }
 
 root=$(cd "$(dirname "$0")/.." && pwd)
-long=no clients='' sanitize=no
+long=no clients='' sanitize=no fuzz=0
 while [ $# -gt 0 ]; do
     case "$1" in
     --long) long=yes ;;
     --sanitize) sanitize=yes ;;
+    --fuzz) [ $# -ge 2 ] || usage 2 >&2; fuzz=$2; shift ;;
     --clients) [ $# -ge 2 ] || usage 2 >&2; clients=$2; shift ;;
     --clients=*) clients=${1#*=} ;;
     -h | --help) usage 0 ;;
@@ -49,6 +51,16 @@ fi
 for name in $(env | sed -n 's/^\(STAGETAP_[A-Z_0-9]*\|SIMGPU_[A-Z_0-9]*\|LD_PRELOAD\|LD_AUDIT\)=.*/\1/p'); do
     [ "$name" = STAGETAP_CLIENTS_CACHE ] || unset "$name"
 done
+# Finds something: its input lies in BUILD/tests/fuzz, and set -e ends the script here.
+if [ "$fuzz" -gt 0 ]; then
+    for source in "$root"/tests/fuzz/fuzz_*.c; do
+        target=$(basename "$source" .c)
+        ninja -C "$build" "tests/fuzz/$target"
+        mkdir -p "$build/tests/fuzz/more_$target"
+        "$build/tests/fuzz/$target" -max_total_time="$fuzz" -artifact_prefix="$build/tests/fuzz/" -print_final_stats=1 \
+            "$build/tests/fuzz/more_$target" "$root/tests/fuzz/corpus/${target#fuzz_}"
+    done
+fi
 suites='--no-suite long'
 [ "$long" = no ] || suites=''
 [ "$sanitize" = no ] || suites="$suites --suite unit --suite fuzz"

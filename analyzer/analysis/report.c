@@ -124,6 +124,40 @@ static bool note_known_until(struct st_answer *answer)
                                    until, (long long)without_record, without_record == 1 ? "" : "es"));
 }
 
+/* Does a range open this row, or does only a kernel rule put work there? */
+static bool is_opened(const struct st_model *model, uint32_t row)
+{
+    for (size_t i = 0; i < model->span_count; i++) {
+        if (model->spans[i].row == row) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Rows that kernel rules alone make: their host figures are 0 because they are elsewhere. */
+static bool note_kernel_rows(struct st_answer *answer)
+{
+    const struct st_model *model = answer->model;
+    bool *has_work = calloc(model->row_count + 1, sizeof(*has_work)), good = has_work != NULL;
+    for (size_t i = 0; good && i < model->op_count; i++) {
+        if (model->ops[i].kind == ST_OP_KERNEL && model->ops[i].row < model->row_count) {
+            has_work[model->ops[i].row] = true;
+        }
+    }
+    for (uint32_t row = 0; good && row < model->row_count; row++) {
+        if (has_work[row] && model->rows[row].top != ST_ROW_UNATTRIBUTED && !is_opened(model, row)) {
+            good = st_answer_note(answer, st_arena_format(answer->arena,
+                                                          "%s is labelled by a kernel rule alone: device work and its "
+                                                          "launches; the host figures of these launches stay with the "
+                                                          "ranges that made them",
+                                                          model->rows[row].name));
+        }
+    }
+    free(has_work);
+    return good;
+}
+
 /* Which keys are null and why, and what a reader of the figures must know. */
 static bool add_notes(struct st_answer *answer)
 {
@@ -136,7 +170,7 @@ static bool add_notes(struct st_answer *answer)
     for (size_t i = 0; good && i < model->trace_count; i++) {
         good = add_trace_notes(answer, &model->traces[i], &report->traces[i]);
     }
-    good = good && note_known_until(answer);
+    good = good && note_known_until(answer) && note_kernel_rows(answer);
     if (good && report->rounds.several_shapes) {
         good = st_answer_note(answer, "steady requests have several shapes: the summary covers the most frequent one");
     }

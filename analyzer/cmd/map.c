@@ -1,138 +1,115 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `stagetap map check MAP`: are these rules right, and what do they mean? Main thread. */
+/* `stagetap map`: what a stage map means, and what could stand in one. Main thread. */
+#include "analyzer/cmd/map.h"
+
 #include <argp.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "analyzer/cmd/cmd.h"
-#include "analyzer/cmd/map_load.h"
-#include "analyzer/render/grid.h"
+#include "analyzer/cmd/traces.h"
 
-struct map_options {
-    const char *words[2];
-    int word_count;
+enum { KEY_JSON = 0x2000, KEY_FORMAT, KEY_TOP, KEY_SOURCE };
+
+static const struct argp_option map_options[] = {
+    {"json", KEY_JSON, NULL, 0, "the document stagetap.map/1 (check) or stagetap.names/1 (names), whole", 1},
+    {"format", KEY_FORMAT, "FORMAT", 0, "csv or md: one table", 1},
+    {"source", KEY_SOURCE, "SOURCE", 0, "names: only those of nvtx, python, symbol, kernel or log", 2},
+    {"top", KEY_TOP, "N", 0, "names: lines of each source (default 20); 0 = all", 2},
+    {0},
 };
 
-static error_t parse_option(int key, char *argument, struct argp_state *state)
+static uint8_t parse_source(const char *text)
 {
-    struct map_options *options = state->input;
-
-    if (key != ARGP_KEY_ARG) return ARGP_ERR_UNKNOWN;
-    if (options->word_count == 2) argp_error(state, "%s: one argument too many", argument);
-    options->words[options->word_count++] = argument;
+    for (int source = ST_MAP_NVTX; st_map_source_name((enum st_map_source)source) != NULL; source++) {
+        if (strcmp(text, st_map_source_name((enum st_map_source)source)) == 0) return (uint8_t)source;
+    }
     return 0;
 }
 
-static const char *source_name(uint8_t source)
+static error_t parse_option(int key, char *argument, struct argp_state *state)
 {
-    static const char *const names[] = {[ST_MAP_NVTX] = "nvtx",
-                                        [ST_MAP_PYTHON] = "python",
-                                        [ST_MAP_SYMBOL] = "symbol",
-                                        [ST_MAP_KERNEL] = "kernel",
-                                        [ST_MAP_LOG] = "log"};
+    struct st_map_command *command = state->input;
 
-    return source < sizeof(names) / sizeof(names[0]) ? names[source] : NULL;
-}
-
-static const char *role_name(uint8_t role)
-{
-    static const char *const names[] = {
-        [ST_MAP_STAGE] = "stage", [ST_MAP_REQUEST] = "request", [ST_MAP_STEP] = "step", [ST_MAP_STEP_END] = "step-end",
-        [ST_MAP_BEGIN] = "begin", [ST_MAP_END] = "end",         [ST_MAP_LOAD] = "load", [ST_MAP_OFF] = "off",
-        [ST_MAP_BEGIN_REQUEST] = "begin request", [ST_MAP_END_REQUEST] = "end request"};
-
-    return role < sizeof(names) / sizeof(names[0]) ? names[role] : NULL;
-}
-
-static bool print_rules(const struct st_map *map)
-{
-    struct st_style style = {.out = stdout};
-    struct st_grid grid;
-    bool ok;
-
-    st_grid_init(&grid);
-    st_grid_add_column(&grid, ST_GRID_TEXT, 0, "origin");
-    st_grid_add_column(&grid, ST_GRID_COUNT, 0, "line");
-    st_grid_add_column(&grid, ST_GRID_TEXT, 0, "source");
-    st_grid_add_column(&grid, ST_GRID_TEXT, 0, "pattern");
-    st_grid_add_column(&grid, ST_GRID_TEXT, 0, "meaning");
-    st_grid_add_column(&grid, ST_GRID_TEXT, 0, "name");
-    for (uint32_t i = 0; i < map->count; i++) {
-        const struct st_map_rule *rule = &map->rules[i];
-
-        st_grid_add_text(&grid, rule->origin);
-        st_grid_add_value(&grid, true, rule->line_number);
-        st_grid_add_text(&grid, source_name(rule->source));
-        st_grid_add_text(&grid, rule->pattern);
-        st_grid_add_text(&grid, role_name(rule->role));
-        st_grid_add_text(&grid, rule->name[0] != '\0' ? rule->name : NULL);
-    }
-    ok = st_grid_print(&grid, &style);
-    st_grid_finish(&grid);
-    return ok;
-}
-
-static void say_line(const char *line)
-{
-    st_say_error("%s", line);
-}
-
-/* Two rules for the same names: the first one counts, so the second is most likely a slip. */
-static void warn_of_doubles(const struct st_map *map)
-{
-    for (uint32_t i = 1; i < map->count; i++) {
-        const struct st_map_rule *rule = &map->rules[i], *first = map->rules;
-
-        while (first < rule && (first->source != rule->source || strcmp(first->pattern, rule->pattern) != 0)) first++;
-        if (first == rule) continue;
-        st_say_error(
-            "%s: line %u: warning: %s %s stands in %s, line %u already; the first one counts, this one never does",
-            rule->origin, rule->line_number, source_name(rule->source), rule->pattern, first->origin,
-            first->line_number);
+    switch (key) {
+    case KEY_JSON:
+        command->json = true;
+        return 0;
+    case KEY_FORMAT:
+        if (strcmp(argument, "csv") != 0 && strcmp(argument, "md") != 0) {
+            argp_error(state, "--format=%s: give csv or md", argument);
+        }
+        command->style.format = argument[0] == 'c' ? ST_GRID_FORMAT_CSV : ST_GRID_FORMAT_MD;
+        return 0;
+    case KEY_TOP:
+        if (!st_count_parse(argument, &command->top)) argp_error(state, "--top=%s: give a number", argument);
+        return 0;
+    case KEY_SOURCE:
+        command->source = parse_source(argument);
+        if (command->source == 0) {
+            argp_error(state, "--source=%s: give nvtx, python, symbol, kernel or log", argument);
+        }
+        return 0;
+    case ARGP_KEY_ARG:
+        if (command->word_count == 3) argp_error(state, "%s: one argument too many", argument);
+        command->words[command->word_count++] = argument;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
     }
 }
 
-static int check(const char *value)
+int st_map_run_open(const char *word, struct st_map_run *ret)
 {
-    static const int codes[] = {[ST_MAP_RIGHT] = ST_EXIT_OK,
-                                [ST_MAP_MISTAKEN] = ST_EXIT_FOUND,
-                                [ST_MAP_NO_PRESET] = ST_EXIT_USAGE,
-                                [ST_MAP_UNREADABLE] = ST_EXIT_UNREADABLE};
-    struct st_map map;
-    enum st_map_verdict verdict = st_map_load_all(value, &map, say_line);
-    int code = codes[verdict];
+    const char *const words[] = {word};
+    struct st_run_files files;
+    struct st_err err = {.offset = -1};
+    enum st_status status = st_reader_find_run(words, word != NULL ? 1 : 0, &files, &err);
 
-    char idle[160];
-
-    warn_of_doubles(&map);
-    if (verdict == ST_MAP_RIGHT && st_map_idle_rules(&map, idle, sizeof(idle))) st_say_error("%s: %s", value, idle);
-    if (verdict == ST_MAP_RIGHT && map.count == 0) {
-        st_say_error("%s: has no rules", value);
-        code = ST_EXIT_FOUND;
-    } else if (verdict == ST_MAP_RIGHT && !print_rules(&map)) {
-        code = ST_EXIT_UNREADABLE;
+    *ret = (struct st_map_run){0};
+    if (status == ST_OK) {
+        status = st_traces_load(&files, &ret->model);
+        st_run_files_finish(&files);
+    } else {
+        st_say_err(&err);
     }
-    st_map_load_finish(&map);
-    return code;
+    if (status != ST_OK) return status == ST_USAGE ? ST_EXIT_USAGE : ST_EXIT_UNREADABLE;
+    if (st_map_names_collect(ret->model, ST_NONE, &ret->names)) return ST_EXIT_OK;
+    st_say_error("out of memory");
+    st_map_run_finish(ret);
+    return ST_EXIT_UNREADABLE;
+}
+
+void st_map_run_finish(struct st_map_run *run)
+{
+    st_map_names_finish(&run->names);
+    st_model_destroy(run->model);
+    *run = (struct st_map_run){0};
 }
 
 static int run(int argc, char **argv)
 {
     static const struct argp argp = {
-        NULL, parse_option, "check MAP",
-        "Check a stage map – rules, a file or presets joined with + – and list its rules. Every mistake is told with "
-        "its place; two rules for the same pattern are a warning, rules that this version does not follow (log) a "
-        "remark."
-        "\vExit status: 0 right, 1 a mistake was found, 2 no such preset, 3 a file that cannot be read."};
-    struct map_options options = {0};
+        map_options, parse_option, "check MAP [FILE]\nnames [FILE]",
+        "check: what each rule of a stage map – rules, a file or presets joined with + – means, in a sentence; every "
+        "mistake with its line and column; warnings for what is most likely a slip. With FILE also how often each rule "
+        "matched in that run, which never did, and names that it may have meant. Without one, `names` takes the newest "
+        "run here.\n\n"
+        "names: what could stand in a map: NVTX ranges, Python and native functions, printed lines and kernels that "
+        "were seen in a run, each as a rule to paste; behind -> stands what it is now, or … for you to fill in."
+        "\vExit status: 0 all is well; 1 check found a mistake, or a rule that never matched; 2 usage, or no such "
+        "preset; 3 a file that cannot be read."};
+    struct st_map_command command = {.top = 20, .style = {.out = stdout}};
 
-    argp_parse(&argp, argc, argv, 0, NULL, &options);
-    if (options.word_count != 2 || strcmp(options.words[0], "check") != 0) {
-        st_say_error("map: say stagetap map check MAP");
-        return ST_EXIT_USAGE;
+    argp_parse(&argp, argc, argv, 0, NULL, &command);
+    if (command.word_count >= 2 && strcmp(command.words[0], "check") == 0) return st_map_check_run(&command);
+    if ((command.word_count == 1 || command.word_count == 2) && strcmp(command.words[0], "names") == 0) {
+        return st_map_names_run(&command);
     }
-    return check(options.words[1]);
+    st_say_error("map: say stagetap map check MAP [FILE], or stagetap map names [FILE]");
+    return ST_EXIT_USAGE;
 }
 
-const struct st_command st_command_map = {"map", "check MAP", "check a stage map and list its rules", run};
+const struct st_command st_command_map = {
+    "map", "check MAP [FILE] | names [FILE]", "what the rules of a stage map mean and match; names that one could map",
+    run};

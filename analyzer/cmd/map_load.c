@@ -5,7 +5,6 @@
 #include "analyzer/cmd/map_load.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,27 +16,36 @@
 /* The library's own limits (preload/options.c): a map that passes here fits there. */
 enum { MAX_FILE_BYTES = 256 << 10, MAX_RULES = 512, ARENA_BYTES = 512 << 10 };
 
-/* Where what is wrong goes: the first mistake into `why`, or each into `say`. */
+/* Where what is wrong goes: the first mistake into `why`, or each to `say`. */
 struct loader {
     struct st_map *map;
     char *why;
     size_t why_bytes;
-    void (*say)(const char *line);
+    st_map_say_fn say;
+    void *context;
     const char *origin;
 };
 
-__attribute__((format(printf, 2, 3))) static void tell(const struct loader *loader, const char *format, ...)
+static void tell(const struct loader *loader, const char *origin, int line, int column, const char *what)
 {
-    char line[512];
-    va_list arguments;
+    struct st_map_mistake mistake = {origin, line, column, what};
 
-    va_start(arguments, format);
-    vsnprintf(line, sizeof(line), format, arguments);
-    va_end(arguments);
     if (loader->say != NULL) {
-        loader->say(line);
+        loader->say(loader->context, &mistake);
     } else {
-        snprintf(loader->why, loader->why_bytes, "%s", line);
+        st_map_mistake_text(&mistake, loader->why, loader->why_bytes);
+    }
+}
+
+void st_map_mistake_text(const struct st_map_mistake *mistake, char *ret, size_t size)
+{
+    const char *between = mistake->origin[0] != '\0' ? ": " : "";
+
+    if (mistake->line > 0) {
+        snprintf(ret, size, "%s%sline %d, column %d: %s", mistake->origin, between, mistake->line, mistake->column,
+                 mistake->what);
+    } else {
+        snprintf(ret, size, "%s%s%s", mistake->origin, between, mistake->what);
     }
 }
 
@@ -45,7 +53,7 @@ static void tell_mistake(void *context, const struct st_map_error *error)
 {
     const struct loader *loader = context;
 
-    tell(loader, "%s: line %d, column %d: %s", loader->origin, error->line, error->column, error->what);
+    tell(loader, loader->origin, error->line, error->column, error->what);
 }
 
 static enum st_map_verdict parse(struct loader *loader, const char *text, size_t length, const char *origin)
@@ -69,14 +77,14 @@ static enum st_map_verdict read_file(struct loader *loader, FILE *file, const ch
     size_t length;
 
     if (text == NULL) {
-        tell(loader, "out of memory");
+        tell(loader, "", 0, 0, "out of memory");
         return ST_MAP_UNREADABLE;
     }
     length = fread(text, 1, MAX_FILE_BYTES + 1, file);
     if (ferror(file)) {
-        tell(loader, "%s: cannot be read", path);
+        tell(loader, path, 0, 0, "cannot be read");
     } else if (length > MAX_FILE_BYTES) {
-        tell(loader, "%s: larger than %d bytes, this is no map", path, MAX_FILE_BYTES);
+        tell(loader, path, 0, 0, "larger than 256 KiB, this is no map");
     } else {
         verdict = parse(loader, text, length, path);
     }
@@ -91,11 +99,11 @@ static enum st_map_verdict load_file(struct loader *loader, const char *path)
     struct stat status;
 
     if (file == NULL) {
-        tell(loader, "%s: %s", path, strerror(errno));
+        tell(loader, path, 0, 0, strerror(errno));
         return ST_MAP_UNREADABLE;
     }
     if (fstat(fileno(file), &status) == 0 && S_ISDIR(status.st_mode)) {
-        tell(loader, "%s: is a folder; name a map file", path);
+        tell(loader, path, 0, 0, "is a folder; name a map file");
     } else {
         verdict = read_file(loader, file, path);
     }
@@ -103,59 +111,70 @@ static enum st_map_verdict load_file(struct loader *loader, const char *path)
     return verdict;
 }
 
+static enum st_map_verdict parse_preset(struct loader *loader, const struct st_preset *preset)
+{
+    enum st_map_verdict verdict = parse(loader, preset->text, strlen(preset->text), preset->name);
+
+    for (const char *const *name = preset->with; verdict == ST_MAP_RIGHT && *name != NULL; name++)
+        verdict = parse_preset(loader, st_preset_find(*name));
+    return verdict;
+}
+
 static enum st_map_verdict load_preset(struct loader *loader, const char *name)
 {
-    const struct st_preset *preset = st_preset_find(name);
-    struct st_map_error error;
-    char names[256] = "";
+    char names[256] = "", what[512];
 
-    if (preset != NULL) {
-        if (st_preset_parse(preset, loader->map, &error)) return ST_MAP_RIGHT;
-        loader->origin = name;
-        tell_mistake(loader, &error);
-        return ST_MAP_MISTAKEN;
+    const struct st_preset *preset = st_preset_find(name);
+    if (preset != NULL) return parse_preset(loader, preset);
+    if (name[0] == '\0') {
+        tell(loader, "", 0, 0, "an empty name; name a preset, a file or rules with ->");
+        return ST_MAP_NO_PRESET;
     }
     for (const struct st_preset *each = st_presets; each->name != NULL; each++) {
         strncat(names, " ", sizeof(names) - strlen(names) - 1);
         strncat(names, each->name, sizeof(names) - strlen(names) - 1);
     }
-    tell(loader, "\"%s\" is no preset; presets:%s; a file has a / in its name or ends in .map", name, names);
+    snprintf(what, sizeof(what), "\"%.160s\" is no preset; presets:%s; a file has a / in its name or ends in .map",
+             name, names);
+    tell(loader, "", 0, 0, what);
     return ST_MAP_NO_PRESET;
 }
 
-static enum st_map_verdict load_part(struct loader *loader, const char *part)
+static enum st_map_verdict load_part(struct loader *loader, const struct st_map_part *part)
 {
-    size_t length = strlen(part);
-    bool is_path = strchr(part, '/') != NULL || (length > 4 && strcmp(part + length - 4, ".map") == 0);
+    char *name = strndup(part->text, part->length);
+    enum st_map_verdict verdict = ST_MAP_UNREADABLE;
 
-    if (length > 0) return is_path ? load_file(loader, part) : load_preset(loader, part);
-    tell(loader, "an empty name; name a preset, a file or rules with ->");
-    return ST_MAP_NO_PRESET;
+    if (part->kind == ST_MAP_PART_RULES) {
+        verdict = parse(loader, part->text, part->length, "inline");
+    } else if (name == NULL) {
+        tell(loader, "", 0, 0, "out of memory");
+    } else {
+        verdict = part->kind == ST_MAP_PART_PATH ? load_file(loader, name) : load_preset(loader, name);
+    }
+    free(name);
+    return verdict;
 }
 
 static enum st_map_verdict load(struct loader *loader, const char *value)
 {
     struct st_map *map = loader->map;
     enum st_map_verdict worst = ST_MAP_RIGHT;
-    char *copy = strdup(value), *rest = copy, *part;
+    struct st_map_part part;
 
     memset(map, 0, sizeof(*map));
     map->rules = calloc(MAX_RULES, sizeof(*map->rules));
     map->arena = malloc(ARENA_BYTES);
     map->capacity = MAX_RULES;
     map->arena_bytes = ARENA_BYTES;
-    if (map->rules == NULL || map->arena == NULL || copy == NULL) {
-        tell(loader, "out of memory");
-        worst = ST_MAP_UNREADABLE;
-    } else if (strstr(value, "->") != NULL) {
-        worst = parse(loader, value, strlen(value), "inline");
-    } else {
-        while ((worst == ST_MAP_RIGHT || loader->say != NULL) && (part = strsep(&rest, "+")) != NULL) {
-            enum st_map_verdict verdict = load_part(loader, part);
-            if (verdict > worst) worst = verdict;
-        }
+    if (map->rules == NULL || map->arena == NULL) {
+        tell(loader, "", 0, 0, "out of memory");
+        return ST_MAP_UNREADABLE;
     }
-    free(copy);
+    while ((worst == ST_MAP_RIGHT || loader->say != NULL) && st_map_next_part(&value, &part)) {
+        enum st_map_verdict verdict = load_part(loader, &part);
+        if (verdict > worst) worst = verdict;
+    }
     return worst;
 }
 
@@ -166,9 +185,9 @@ bool st_map_load(const char *value, struct st_map *ret, char *why, size_t why_by
     return load(&loader, value) == ST_MAP_RIGHT;
 }
 
-enum st_map_verdict st_map_load_all(const char *value, struct st_map *ret, void (*say)(const char *line))
+enum st_map_verdict st_map_load_all(const char *value, struct st_map *ret, st_map_say_fn say, void *context)
 {
-    struct loader loader = {.map = ret, .say = say};
+    struct loader loader = {.map = ret, .say = say, .context = context};
 
     return load(&loader, value);
 }

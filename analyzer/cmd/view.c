@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "analyzer/cmd/cmd.h"
+#include "analyzer/cmd/traces.h"
 #include "analyzer/model/model.h"
 #include "analyzer/reader/find.h"
 #include "analyzer/render/explain.h"
@@ -268,45 +269,6 @@ static void say_no_device(const struct st_report *report, int64_t device)
                  (int)device, known);
 }
 
-/* Every file that can be read into models[]; the others are said and left out. Returns the last failure. */
-static enum st_status load_all(struct st_run_files *files, struct st_model **models, size_t *ret_count)
-{
-    enum st_status status = ST_OK;
-
-    for (size_t i = 0; i < files->paths.count; i++) {
-        struct st_err err = {.offset = -1};
-        enum st_status got = st_model_load(files->paths.items[i], &models[*ret_count], &err);
-
-        if (got == ST_OK) {
-            ++*ret_count;
-            continue;
-        }
-        st_say_err(&err);
-        status = st_run_files_leave_out(files, &err) ? got : ST_NO_MEMORY;
-    }
-    return status;
-}
-
-/* All files into one model. What failed was said; ST_OK if anything could be read. */
-static enum st_status load(struct st_run_files *files, struct st_model **ret_model)
-{
-    struct st_model **models = calloc(files->paths.count, sizeof(struct st_model *));
-    struct st_err err = {.offset = -1};
-    enum st_status status = ST_NO_MEMORY;
-    size_t count = 0;
-
-    if (models != NULL) status = load_all(files, models, &count);
-    if (count == 1) {
-        *ret_model = models[0];
-        status = ST_OK;
-    } else if (count > 1) {
-        status = st_model_merge(models, count, ret_model, &err);
-        if (status != ST_OK) st_say_err(&err);
-    }
-    free(models);
-    return status;
-}
-
 /* The report of the files that were found. What failed was said. */
 static enum st_status open_files(const struct st_view *view, struct st_run_files *files, struct st_report *ret)
 {
@@ -315,9 +277,7 @@ static enum st_status open_files(const struct st_view *view, struct st_run_files
     struct st_model *model = NULL;
     enum st_status status;
 
-    for (size_t i = 0; i < files->copies.count; i++) st_say_error("%s", files->copies.items[i]);
-    for (size_t i = 0; i < files->left_out.count; i++) st_say_error("%s", files->left_out.items[i]);
-    status = load(files, &model);
+    status = st_traces_load(files, &model);
     if (status != ST_OK) return status;
     options.left_out = (const char *const *)files->left_out.items;
     options.left_out_count = files->left_out.count;

@@ -449,6 +449,12 @@ bool st_builder_rule(struct st_builder *builder, const struct st_model_rule *rul
 bool st_builder_seen(struct st_builder *builder, const struct st_model_seen *seen)
 {
     struct st_model_trace *trace = builder->model->traces;
+    for (size_t i = 0; i < trace->seen_count; i++) {
+        if (trace->seen[i].source == seen->source && strcmp(trace->seen[i].name, seen->name) == 0) {
+            trace->seen[i].count = seen->count; /* written again at the end */
+            return true;
+        }
+    }
     if (trace->seen_count == MAX_FACTS) {
         return true;
     }

@@ -313,20 +313,43 @@ static void mark_waiting_copy(struct st_model *model, const struct st_op *op)
 
 /* ---- kernel rules ---- */
 
+/* Row names that $1 … $9 made. Of more than these, as in the library, the rest is "other". */
+struct made_names {
+    char names[64][128];
+    uint32_t count;
+};
+
+static const char *row_name(const struct st_model_rule *rule, const struct st_map_capture *captures,
+                            struct made_names *made)
+{
+    char name[sizeof(made->names[0])];
+    if (!strchr(rule->name, '$')) {
+        return rule->name;
+    }
+    st_map_expand(rule->name, captures, name, sizeof(name));
+    for (uint32_t i = 0; i < made->count; i++) {
+        if (strcmp(made->names[i], name) == 0) {
+            return made->names[i];
+        }
+    }
+    if (!name[0] || made->count == sizeof(made->names) / sizeof(made->names[0])) {
+        return "other";
+    }
+    return strcpy(made->names[made->count++], name);
+}
+
 /* For each kernel name the row that a `kernel` rule gives it, or ST_NONE. */
 static uint32_t *rule_rows(struct st_builder *builder, const char *const *names, size_t count)
 {
     const struct st_model_trace *trace = builder->model->traces;
     uint32_t *rows = malloc((count + 1) * sizeof(*rows));
+    struct made_names made = {.count = 0};
     for (size_t i = 0; rows && i < count; i++) {
         rows[i] = ST_NONE;
         for (size_t r = 0; names[i] && r < trace->rule_count; r++) {
             struct st_map_capture captures[ST_MAP_MAX_CAPTURES] = {{0}};
-            char name[256];
-            if (trace->rules[r].source == ST_MAP_KERNEL && trace->rules[r].role == ST_MAP_STAGE &&
-                st_map_glob(trace->rules[r].pattern, names[i], captures)) {
-                st_map_expand(trace->rules[r].name, captures, name, sizeof(name));
-                rows[i] = st_rows_table_intern(&builder->rows, name);
+            if (trace->rules[r].source == ST_MAP_KERNEL && st_map_glob(trace->rules[r].pattern, names[i], captures)) {
+                rows[i] = st_rows_table_intern(&builder->rows, row_name(&trace->rules[r], captures, &made));
                 trace->rules[r].matched++;
                 break;
             }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Our place in NVTX; see nvtx.h. Header-only NVTX keeps its function table in each object that uses it, and
- * asks the injection once for each. If another tool was to be injected, its initialisation is called first;
- * what it put into the table is noted, and our functions, put in its place, call it too.
+ * asks the injection once for each; libnvToolsExt, the library of older programs, asks in the same way. If another
+ * tool was to be injected, its initialisation is called first; what it put into the table is noted, and our functions,
+ * put in its place, call it too.
  *
  * The functions get no argument that would say through which table they were called. So there are several sets of
  * them, one for each different set of functions of the other tool; mostly one is enough.
@@ -24,7 +25,6 @@
 #include "stages.h"
 
 #define INJECTION "NVTX_INJECTION64_PATH"
-#define CHAIN "STAGETAP_INTERNAL_NVTX_CHAIN"
 #define PATH_BYTES 4096
 #define SETS 8
 #define TABLE_ENTRIES 16
@@ -39,9 +39,8 @@ static struct {
 } sets[SETS];
 static pthread_mutex_t sets_lock = PTHREAD_MUTEX_INITIALIZER;
 
-static char own_path[PATH_BYTES];
-static atomic_flag is_environment_set = ATOMIC_FLAG_INIT;
-static _Atomic bool is_requested;
+static char own_path[PATH_BYTES]; /* set by the constructor, then constant */
+static _Atomic bool is_asked;     /* an object looked for its tool */
 static _Atomic uint32_t attached; /* objects that use NVTX and know us */
 
 /* ---- the functions, with the number of their set ---- */
@@ -248,15 +247,15 @@ static void write_table(st_nvtx_function **table, unsigned count, const st_nvtx_
     }
 }
 
-/* Let the tool that was there before us attach. Returns what its initialisation returned. */
+/* Let the tool that the environment names attach. Returns what its initialisation returned. */
 static int attach_other(st_nvtx_get_table_fn get_table)
 {
-    const char *path = getenv(CHAIN);
+    const char *path = getenv(INJECTION);
     void *handle = path != NULL && path[0] != '\0' ? st_watch_real_dlopen(path, RTLD_LAZY) : NULL;
     void *address = handle != NULL ? st_watch_real_dlsym(handle, "InitializeInjectionNvtx2") : NULL;
     st_nvtx_init_fn init;
 
-    if (address == NULL) return 0;
+    if (address == NULL || address == (void *)InitializeInjectionNvtx2) return 0; /* nobody, or ourselves */
     memcpy(&init, &address, sizeof(init));
     return init(get_table);
 }
@@ -304,7 +303,7 @@ int InitializeInjectionNvtx2(st_nvtx_get_table_fn get_table)
     return 1;
 }
 
-/* ---- the environment ---- */
+/* ---- the answer to getenv(NVTX_INJECTION64_PATH) ---- */
 
 static void find_own_path(void)
 {
@@ -321,22 +320,17 @@ static void find_own_path(void)
         own_path[0] = '\0';
 }
 
-void st_nvtx_start(void)
+static char *answer_getenv(const char *name)
 {
-    struct st_watch_provider provider;
-
-    find_own_path();
-    if (st_watch_get_provider(0, &provider)) st_watch_at_main(st_nvtx_set_environment);
+    if (strcmp(name, INJECTION) != 0) return getenv(name);
+    atomic_store_explicit(&is_asked, true, memory_order_relaxed);
+    return own_path;
 }
 
-void st_nvtx_set_environment(void)
+void st_nvtx_init(void)
 {
-    const char *old;
-
-    if (own_path[0] == '\0' || atomic_flag_test_and_set(&is_environment_set)) return;
-    old = getenv(INJECTION);
-    if (old != NULL && old[0] != '\0' && strcmp(old, own_path) != 0) setenv(CHAIN, old, 1);
-    if (setenv(INJECTION, own_path, 1) == 0) atomic_store_explicit(&is_requested, true, memory_order_relaxed);
+    find_own_path();
+    if (own_path[0] != '\0') st_watch_set_getenv(answer_getenv);
 }
 
 enum st_capability_state st_nvtx_state(const char **ret_why)
@@ -345,10 +339,7 @@ enum st_capability_state st_nvtx_state(const char **ret_why)
         *ret_why = "no range of that name";
         return ST_CAP_ACCEPTED;
     }
-    if (atomic_load_explicit(&is_requested, memory_order_relaxed)) {
-        *ret_why = "nothing in the process has used NVTX since we asked for it";
-        return ST_CAP_REQUESTED;
-    }
-    *ret_why = "NVTX was not asked for: no CUDA library was seen";
-    return ST_CAP_NOT_COLLECTED;
+    *ret_why = atomic_load_explicit(&is_asked, memory_order_relaxed) ? "NVTX asked for its tool and does not know us"
+                                                                     : "nothing in the process has used NVTX";
+    return ST_CAP_REQUESTED;
 }

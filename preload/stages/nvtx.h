@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * NVTX ranges as a source of stages. NVTX loads the library that NVTX_INJECTION64_PATH names at the first
- * NVTX call of each object; we put ourselves there, and pass everything on to a tool that was there before.
+ * NVTX ranges as a source of stages. NVTX loads the library that getenv("NVTX_INJECTION64_PATH") names at the first
+ * NVTX call of each object; we are the answer to that, and pass everything on to a tool that is named there.
  */
 #ifndef ST_STAGES_NVTX_H
 #define ST_STAGES_NVTX_H
@@ -10,13 +10,9 @@
 
 #include "nvtx_abi.h"
 
-/* Constructor, after st_watch_start(): note our own path; if a CUDA library is there already, have the
- * environment set just before main(). */
-void st_nvtx_start(void);
-
-/* Put NVTX_INJECTION64_PATH into this process's environment (once; a value that is there goes into
- * STAGETAP_INTERNAL_NVTX_CHAIN). Plain C. */
-void st_nvtx_set_environment(void);
+/* Constructor, before st_watch_start(): from now on objects that may use NVTX find us when they ask the environment for
+ * NVTX_INJECTION64_PATH. The variable itself is left as it is. */
+void st_nvtx_init(void);
 
 /* How far it came, with the reason why not further. Any thread. */
 enum st_capability_state st_nvtx_state(const char **ret_why);

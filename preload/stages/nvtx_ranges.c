@@ -2,8 +2,10 @@
 /*
  * NVTX ranges of the calling thread; see nvtx_ranges.h. Pushes are kept per thread, matched or not, so that
  * pops find theirs. A started range that ends on another thread cannot be closed there (spans belong to
- * their thread): it is marked, and its own thread closes it at its next NVTX call, which the trace shows as a
- * late end.
+ * their thread): it is marked, and its own thread closes it at its next NVTX or CUDA call; the trace says by how much
+ * that was late.
+ *
+ * Every name is noted (seen.h), matched or not, for who has no map yet.
  */
 #include "nvtx_ranges.h"
 
@@ -12,7 +14,9 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "preload/record/thread.h"
+#include "at_call.h"
+#include "preload/record/record.h"
+#include "seen.h"
 #include "stages.h"
 
 #define MAX_STARTED 256
@@ -27,15 +31,23 @@ static struct started {
     _Atomic uint64_t id; /* or one of the two above; release, pairs with find_started */
     struct st_thread *owner;
     uint64_t token;
-    _Atomic bool is_over; /* ended on another thread */
+    uint64_t end_ticks;   /* … at that time */
+    _Atomic bool is_over; /* ended on another thread; release, pairs with close_ranges_over */
 } started[MAX_STARTED];
 static _Atomic uint32_t over_count;
 static _Atomic uint64_t last_id = FIRST_MADE_UP;
 
-/* Registered strings that a rule matches; open addressing by handle. */
+/* What a name means. */
+struct name {
+    uint32_t seen; /* its place */
+    bool is_matched;
+    struct st_stage_match match;
+};
+
+/* Registered strings; open addressing by handle. */
 static struct {
     _Atomic(void *) handle; /* NULL = free; release, pairs with find_string */
-    struct st_stage_match match;
+    struct name name;
 } strings[MAX_STRINGS];
 static _Atomic uint32_t string_count;
 static _Atomic uintptr_t last_handle = FIRST_MADE_UP;
@@ -69,9 +81,25 @@ static const char *narrow(const wchar_t *wide, char buffer[NAME_BYTES])
     return buffer;
 }
 
-static bool match_name(const char *name, struct st_stage_match *ret_match)
+static const struct name unnamed;
+
+static struct name look_up(const char *text)
 {
-    return name != NULL && st_stages_match(ST_MAP_NVTX, st_thread_current, name, ret_match);
+    struct name name = {0};
+
+    if (text == NULL) return name;
+    name.seen = st_seen_place(ST_MAP_NVTX, text);
+    name.is_matched = st_stages_match(ST_MAP_NVTX, st_thread_current, text, &name.match);
+    return name;
+}
+
+/* The name of something that begins now. */
+static struct name meet(const char *text)
+{
+    struct name name = look_up(text);
+
+    if (text != NULL) st_seen_count(name.seen);
+    return name;
 }
 
 static uint32_t string_slot(const void *handle)
@@ -79,30 +107,32 @@ static uint32_t string_slot(const void *handle)
     return (uint32_t)(((uintptr_t)handle >> 3 ^ (uintptr_t)handle) * 0x9e3779b97f4a7c15u >> 40) & (MAX_STRINGS - 1);
 }
 
-static bool find_string(const void *handle, struct st_stage_match *ret_match)
+static struct name find_string(const void *handle)
 {
     for (uint32_t i = string_slot(handle); handle != NULL; i = (i + 1) & (MAX_STRINGS - 1)) {
         void *here = atomic_load_explicit(&strings[i].handle, memory_order_acquire);
-        if (here == NULL) return false;
+        if (here == NULL) break;
         if (here != handle) continue;
-        *ret_match = strings[i].match;
-        return true;
+        st_seen_count(strings[i].name.seen);
+        return strings[i].name;
     }
-    return false;
+    return unnamed;
 }
 
-/* Only strings that match are kept. The table is never cleared: a handle is valid until its domain dies. */
-static void keep_string(void *handle, const struct st_stage_match *match)
+/* The table is never cleared: a handle is valid until its domain dies, and may come again with another text. Strings
+ * that no rule matches leave a third of the room to those that one does. */
+static void keep_string(void *handle, const struct name *name)
 {
     static atomic_flag is_writing = ATOMIC_FLAG_INIT;
+    uint32_t most = name->is_matched ? MAX_STRINGS / 4 * 3 : MAX_STRINGS / 2;
 
     while (atomic_flag_test_and_set_explicit(&is_writing, memory_order_acquire)) continue;
-    if (atomic_load_explicit(&string_count, memory_order_relaxed) < MAX_STRINGS / 4 * 3) {
-        uint32_t i = string_slot(handle);
-        void *here;
-        while ((here = atomic_load_explicit(&strings[i].handle, memory_order_relaxed)) != NULL && here != handle)
-            i = (i + 1) & (MAX_STRINGS - 1);
-        strings[i].match = *match;
+    uint32_t i = string_slot(handle);
+    void *here;
+    while ((here = atomic_load_explicit(&strings[i].handle, memory_order_relaxed)) != NULL && here != handle)
+        i = (i + 1) & (MAX_STRINGS - 1);
+    if (here != NULL || atomic_load_explicit(&string_count, memory_order_relaxed) < most) {
+        strings[i].name = *name;
         atomic_store_explicit(&strings[i].handle, handle, memory_order_release);
         if (here == NULL) atomic_fetch_add_explicit(&string_count, 1, memory_order_relaxed);
     }
@@ -111,10 +141,10 @@ static void keep_string(void *handle, const struct st_stage_match *match)
 
 void *st_nvtx_register(const char *text, void *handle)
 {
-    struct st_stage_match match;
+    struct name name = look_up(text);
 
     if (handle == NULL) handle = (void *)(atomic_fetch_add_explicit(&last_handle, 1, memory_order_relaxed) << 4);
-    if (match_name(text, &match)) keep_string(handle, &match);
+    keep_string(handle, &name);
     return handle;
 }
 
@@ -129,20 +159,20 @@ void *st_nvtx_new_domain(void)
     return (void *)(atomic_fetch_add_explicit(&last_handle, 1, memory_order_relaxed) << 4);
 }
 
-static bool match_attributes(const struct st_nvtx_attributes *attributes, struct st_stage_match *ret_match)
+static struct name meet_attributes(const struct st_nvtx_attributes *attributes)
 {
     char buffer[NAME_BYTES];
 
-    if (attributes == NULL || attributes->size < sizeof(*attributes)) return false;
+    if (attributes == NULL || attributes->size < sizeof(*attributes)) return unnamed;
     switch (attributes->message_type) {
     case ST_NVTX_ASCII:
-        return match_name(attributes->message.ascii, ret_match);
+        return meet(attributes->message.ascii);
     case ST_NVTX_UNICODE:
-        return match_name(narrow(attributes->message.unicode, buffer), ret_match);
+        return meet(narrow(attributes->message.unicode, buffer));
     case ST_NVTX_REGISTERED:
-        return find_string(attributes->message.registered, ret_match);
+        return find_string(attributes->message.registered);
     default:
-        return false;
+        return unnamed;
     }
 }
 
@@ -158,7 +188,7 @@ static int level_of(const struct st_thread *thread, uint32_t count, const void *
     return level;
 }
 
-static int push(void *domain, bool is_matched, const struct st_stage_match *match)
+static int push(void *domain, struct name name)
 {
     struct st_thread *thread = st_thread_self();
 
@@ -168,7 +198,7 @@ static int push(void *domain, bool is_matched, const struct st_stage_match *matc
     if (thread->pushed_count == ST_MAX_PUSHED_RANGES) {
         thread->pushed_beyond++;
     } else {
-        uint64_t token = is_matched ? st_stage_enter(match->rule, match->name) : 0;
+        uint64_t token = name.is_matched ? st_stage_enter(name.match.rule, name.match.name) : 0;
         thread->pushed[thread->pushed_count++] = (struct st_pushed_range){domain, token};
     }
     st_thread_release(thread);
@@ -177,9 +207,7 @@ static int push(void *domain, bool is_matched, const struct st_stage_match *matc
 
 int st_nvtx_push(void *domain, const char *name)
 {
-    struct st_stage_match match;
-    bool is_matched = match_name(name, &match);
-    return push(domain, is_matched, &match);
+    return push(domain, meet(name));
 }
 
 int st_nvtx_push_wide(void *domain, const wchar_t *name)
@@ -190,9 +218,7 @@ int st_nvtx_push_wide(void *domain, const wchar_t *name)
 
 int st_nvtx_push_attributes(void *domain, const struct st_nvtx_attributes *attributes)
 {
-    struct st_stage_match match;
-    bool is_matched = match_attributes(attributes, &match);
-    return push(domain, is_matched, &match);
+    return push(domain, meet_attributes(attributes));
 }
 
 static int pop(struct st_thread *thread, void *domain)
@@ -242,14 +268,14 @@ static void free_started(struct started *range)
     atomic_store_explicit(&range->id, STARTED_FREE, memory_order_release);
 }
 
-static uint64_t start(bool is_matched, const struct st_stage_match *match, uint64_t id)
+static uint64_t start(struct name name, uint64_t id)
 {
-    struct started *range = is_matched ? claim_started() : NULL;
+    struct started *range = name.is_matched ? claim_started() : NULL;
 
     close_ranges_over();
     if (id == 0) id = atomic_fetch_add_explicit(&last_id, 1, memory_order_relaxed);
     if (range == NULL) return id;
-    range->token = st_stage_enter(match->rule, match->name);
+    range->token = st_stage_enter(name.match.rule, name.match.name);
     range->owner = st_thread_current;
     if (range->token == 0) {
         free_started(range);
@@ -261,9 +287,7 @@ static uint64_t start(bool is_matched, const struct st_stage_match *match, uint6
 
 uint64_t st_nvtx_range_start(const char *name, uint64_t id)
 {
-    struct st_stage_match match;
-    bool is_matched = match_name(name, &match);
-    return start(is_matched, &match, id);
+    return start(meet(name), id);
 }
 
 uint64_t st_nvtx_range_start_wide(const wchar_t *name, uint64_t id)
@@ -274,9 +298,7 @@ uint64_t st_nvtx_range_start_wide(const wchar_t *name, uint64_t id)
 
 uint64_t st_nvtx_range_start_attributes(const struct st_nvtx_attributes *attributes, uint64_t id)
 {
-    struct st_stage_match match;
-    bool is_matched = match_attributes(attributes, &match);
-    return start(is_matched, &match, id);
+    return start(meet_attributes(attributes), id);
 }
 
 static struct started *find_started(uint64_t id)
@@ -289,14 +311,23 @@ static struct started *find_started(uint64_t id)
 /* Close those of this thread that another one ended. */
 static void close_ranges_over(void)
 {
+    struct st_thread *thread = st_thread_current;
+
     if (atomic_load_explicit(&over_count, memory_order_acquire) == 0) return;
     for (uint32_t i = 0; i < MAX_STARTED; i++) {
         if (!atomic_load_explicit(&started[i].is_over, memory_order_acquire)) continue;
-        if (started[i].owner != st_thread_current) continue;
+        if (started[i].owner != thread) continue;
+        st_span_doubt(thread, false, st_ticks() - started[i].end_ticks);
         st_stage_leave(started[i].token, ST_END_ABANDONED);
+        st_span_doubt(thread, false, 0);
         free_started(&started[i]);
         atomic_fetch_sub_explicit(&over_count, 1, memory_order_relaxed);
     }
+}
+
+static void close_before_call(struct st_thread *thread, const uint64_t *words)
+{
+    close_ranges_over();
 }
 
 void st_nvtx_range_end(uint64_t id)
@@ -308,17 +339,26 @@ void st_nvtx_range_end(uint64_t id)
     if (range->owner == st_thread_current) {
         st_stage_leave(range->token, ST_END_MARKED);
         free_started(range);
-    } else if (!atomic_exchange_explicit(&range->is_over, true, memory_order_release)) {
+        return;
+    }
+    if (atomic_load_explicit(&range->is_over, memory_order_relaxed)) return;
+    range->end_ticks = st_ticks();
+    st_at_call(close_before_call); /* the owner may launch more before its next NVTX call */
+    if (!atomic_exchange_explicit(&range->is_over, true, memory_order_release)) {
         atomic_fetch_add_explicit(&over_count, 1, memory_order_release);
     }
 }
 
 /* ---- marks ---- */
 
+static void mark(struct name name)
+{
+    if (name.is_matched) st_stage_instant(name.match.rule, name.match.name);
+}
+
 void st_nvtx_mark(const char *name)
 {
-    struct st_stage_match match;
-    if (match_name(name, &match)) st_stage_instant(match.rule, match.name);
+    mark(meet(name));
 }
 
 void st_nvtx_mark_wide(const wchar_t *name)
@@ -329,6 +369,5 @@ void st_nvtx_mark_wide(const wchar_t *name)
 
 void st_nvtx_mark_attributes(const struct st_nvtx_attributes *attributes)
 {
-    struct st_stage_match match;
-    if (match_attributes(attributes, &match)) st_stage_instant(match.rule, match.name);
+    mark(meet_attributes(attributes));
 }

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A table that only grows: a place is taken by its hash, filled, and then announced by its source. Two threads may now
- * and then take two places for one name; the reader adds them up.
+ * A table that only grows: a place is taken by its hash, filled, and then announced in the list of places. A name has
+ * one place: whoever loses the race for it finds it taken by the same hash.
  */
 #include "seen.h"
 
 #include <stdatomic.h>
 
 static struct seen {
-    _Atomic uint64_t hash;  /* 0: free */
-    _Atomic uint32_t source; /* enum st_map_source; 0: the text is not there yet */
+    _Atomic uint64_t hash; /* 0: free */
     _Atomic uint64_t count;
+    uint32_t source; /* enum st_map_source */
     char text[ST_SEEN_NAME_BYTES];
 } seen[ST_SEEN_NAMES];
+static _Atomic uint32_t order[ST_SEEN_NAMES]; /* places + 1, first met first; release, pairs with st_seen_get */
+static _Atomic uint32_t order_count;
 static _Atomic uint64_t untold;
 
 /* FNV-1a, never 0. */
@@ -25,39 +27,49 @@ static uint64_t hash_of(enum st_map_source source, const char *text)
     return hash | 1;
 }
 
-void st_seen_note(enum st_map_source source, const char *text)
+uint32_t st_seen_place(enum st_map_source source, const char *text)
 {
     uint64_t hash = hash_of(source, text);
     for (uint32_t step = 0; step < ST_SEEN_NAMES; step++) {
-        struct seen *at = &seen[(hash + step) % ST_SEEN_NAMES];
+        uint32_t place = (uint32_t)((hash + step) % ST_SEEN_NAMES);
+        struct seen *at = &seen[place];
         uint64_t found = atomic_load_explicit(&at->hash, memory_order_relaxed);
         if (found == 0 && atomic_compare_exchange_strong(&at->hash, &found, hash)) {
             for (uint32_t i = 0; text[i] && i < ST_SEEN_NAME_BYTES - 1; i++) {
                 at->text[i] = text[i]; /* the rest is zero from the start */
             }
-            atomic_store_explicit(&at->source, source, memory_order_release);
+            at->source = source;
+            uint32_t n = atomic_fetch_add_explicit(&order_count, 1, memory_order_relaxed);
+            atomic_store_explicit(&order[n], place + 1, memory_order_release);
             found = hash;
         }
         if (found == hash) {
-            atomic_fetch_add_explicit(&at->count, 1, memory_order_relaxed);
-            return;
+            return place + 1;
         }
     }
-    atomic_fetch_add_explicit(&untold, 1, memory_order_relaxed);
+    return 0;
+}
+
+void st_seen_count(uint32_t place)
+{
+    atomic_fetch_add_explicit(place ? &seen[place - 1].count : &untold, 1, memory_order_relaxed);
+}
+
+void st_seen_note(enum st_map_source source, const char *text)
+{
+    st_seen_count(st_seen_place(source, text));
 }
 
 bool st_seen_get(uint32_t n, enum st_map_source *ret_source, uint64_t *ret_count, const char **ret_text)
 {
-    for (uint32_t i = 0; i < ST_SEEN_NAMES; i++) {
-        uint32_t source = atomic_load_explicit(&seen[i].source, memory_order_acquire);
-        if (source && n-- == 0) {
-            *ret_source = source;
-            *ret_count = atomic_load_explicit(&seen[i].count, memory_order_relaxed);
-            *ret_text = seen[i].text;
-            return true;
-        }
+    uint32_t place = n < ST_SEEN_NAMES ? atomic_load_explicit(&order[n], memory_order_acquire) : 0;
+    if (place == 0) {
+        return false;
     }
-    return false;
+    *ret_source = seen[place - 1].source;
+    *ret_count = atomic_load_explicit(&seen[place - 1].count, memory_order_relaxed);
+    *ret_text = seen[place - 1].text;
+    return true;
 }
 
 uint64_t st_seen_untold(void)

@@ -17,7 +17,12 @@
 /* `text` was met once more. Any thread; lock-free, no libc, no allocation. */
 void st_seen_note(enum st_map_source source, const char *text);
 
-/* The n-th name, from 0; false at the end. Any thread. */
+/* The same in two steps, where a name is met often: its place (0: there is no room), and once more at that place. A
+ * name that was not counted was seen 0 times. */
+uint32_t st_seen_place(enum st_map_source source, const char *text);
+void st_seen_count(uint32_t place);
+
+/* The n-th name, from 0, in the order they were met; false at the end. Any thread. */
 bool st_seen_get(uint32_t n, enum st_map_source *ret_source, uint64_t *ret_count, const char **ret_text);
 /* Names that there was no room for. */
 uint64_t st_seen_untold(void);

@@ -126,6 +126,7 @@ void st_stages_init(struct st_map *map, bool is_automatic)
     take_rules(map);
     atomic_store_explicit(&stages.automatic, is_automatic ? map : NULL, memory_order_release);
     if (st_stages_uses(ST_MAP_SYMBOL)) st_watch_set_matcher(match_symbol);
+    if (st_stages_uses(ST_MAP_NVTX)) st_nvtx_init();
 }
 
 bool st_stages_wants_python(void)
@@ -148,12 +149,6 @@ bool st_stages_add_python(void)
 void st_stages_start(void (*on_request)(void))
 {
     stages.on_request = on_request;
-    if (st_stages_uses(ST_MAP_NVTX)) st_nvtx_start();
-}
-
-void st_stages_on_provider(void)
-{
-    if (st_stages_uses(ST_MAP_NVTX)) st_nvtx_set_environment();
 }
 
 /* ---- entering and leaving ---- */

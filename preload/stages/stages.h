@@ -17,8 +17,9 @@ struct st_thread;
 
 #define ST_STAGES_MAX_RULES 2048 /* later ones are never matched */
 
-/* Take the map (kept; ours from now on) and give preload/watch the symbol matcher if there is a symbol rule.
- * `is_automatic`: none was set, and presets may be recognised. Constructor, before st_watch_start(). */
+/* Take the map (kept; ours from now on) and give preload/watch the symbol matcher if there is a symbol rule, the answer
+ * to NVTX if there is an nvtx rule. `is_automatic`: none was set, and presets may be recognised. Constructor, before
+ * st_watch_start(). */
 void st_stages_init(struct st_map *map, bool is_automatic);
 
 /* Should Python be looked for: is there a rule for it, or may a preset for it be recognised? Any thread. */
@@ -30,10 +31,6 @@ bool st_stages_add_python(void);
 
 /* Constructor, after st_watch_start(). `on_request` is called each time before a request opens (plain C). */
 void st_stages_start(void (*on_request)(void));
-
-/* A CUDA library is in the process: from now on NVTX ranges matter, if a rule asks for them. Plain C; repeated
- * calls are cheap. */
-void st_stages_on_provider(void);
 
 /* ---- hooks of preload/watch (st_watch_hooks), also used by the other sources ---- */
 

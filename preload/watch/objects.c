@@ -6,6 +6,7 @@
  *   list     every object once: known ones are kept, new ones are read, missing ones forgotten
  *   bind     a function that is wanted gets a target, its symbol table entry names the thunk (bind.c)
  *   slots    only when something was bound: one pass over slots that hold a wanted function's address (slots.c)
+ *   getenv   only when a source of stages asks for it: each new object once (environment.c)
  *
  * Everything here runs inside dl_iterate_phdr callbacks: glibc's recursive lock serialises it and keeps the
  * objects mapped. So no dl*() call (lock inversion), no malloc, no lock of ours. After fork() that lock may
@@ -29,6 +30,7 @@ static struct table *table = &tables[0];
 static uint64_t seen_adds, seen_subs;
 static uint32_t last_id;
 static bool must_look;     /* slots of an object were not relocated yet */
+static bool must_answer;   /* … those of getenv */
 static struct found found; /* targets made since the last slot pass that saw all objects */
 static bool is_deepbind;
 static bool is_looking; /* a signal handler that lands in a pass and looks for symbols must not start another */
@@ -222,29 +224,33 @@ static void list_objects(bool may_be_replaced)
     far_objects_look(&found);
 }
 
+static void answer_getenv_of_all(void)
+{
+    must_answer = false;
+    for (uint32_t i = 0; i < table->count; i++) {
+        must_answer |= object_answer_getenv(&table->objects[i]);
+    }
+}
+
 /* First callback of an outer dl_iterate_phdr: the lock is ours; nested walks are allowed. */
 static int look(struct dl_phdr_info *info, size_t size, void *arg)
 {
     uint64_t adds = info->dlpi_adds, subs = info->dlpi_subs;
-    if ((adds == seen_adds && subs == seen_subs && !must_look) || is_looking) {
+    if ((adds == seen_adds && subs == seen_subs && !must_look && !must_answer) || is_looking) {
         return 1;
     }
     is_looking = true;
-    bool *has_provider = arg;
     if (adds != seen_adds || subs != seen_subs) {
-        bool had_calls = found.calls;
-        found.calls = false;
         list_objects(subs != seen_subs);
         seen_adds = adds;
         seen_subs = subs;
-        *has_provider = found.calls;
-        found.calls |= had_calls;
     }
     if (!needs_slot_pass()) {
         must_look = false;
     } else if (found.calls || found.stages || is_deepbind) {
         rewrite_slots_of_all();
     }
+    answer_getenv_of_all();
     is_looking = false;
     return 1;
 }
@@ -317,11 +323,7 @@ void st_watch_scan(void)
         }
         dl_iterate_phdr(note_own_headers, (void *)(uintptr_t)own);
     }
-    bool has_provider = false;
-    dl_iterate_phdr(look, &has_provider);
-    if (has_provider && st_watch.is_started && st_watch.hooks.on_provider) {
-        st_watch.hooks.on_provider();
-    }
+    dl_iterate_phdr(look, NULL);
     errno = saved_errno;
 }
 

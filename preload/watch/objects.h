@@ -20,7 +20,7 @@ struct object {
     uint16_t header_count;
     bool is_met;             /* in the list pass under way */
     bool owns_stages, imports_stages;
-    bool has_dl_slots_done;
+    bool has_dl_slots_done, has_getenv_done;
     bool is_far;   /* in another link namespace (far.c) */
     bool is_fresh; /* met after the start, in the list pass before this slot pass */
 };
@@ -58,5 +58,11 @@ const struct object *far_objects_find(const void *address);
 /* Rewrite the slots that were bound before the targets of the kinds in `found` existed, and where `want_dl`, those
  * of dlsym and dlopen that lead past us. True: not all could be told yet, the object is not relocated. */
 bool object_rewrite_slots(struct object *object, struct found found, bool want_dl);
+
+/* ---- environment.c ---- */
+
+/* Let the object's getenv slots lead to the function of st_watch_set_getenv(), if it may need it. True: not relocated
+ * yet, come again. */
+bool object_answer_getenv(struct object *object);
 
 #endif

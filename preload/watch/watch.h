@@ -43,9 +43,6 @@ bool st_watch_at_main(void (*fn)(void));
 enum { ST_WATCH_BYPASS = 0 }; /* token of stage_enter: run the function, do not come back to stage_leave */
 
 struct st_watch_hooks {
-    /* A CUDA library was found in the process (each time, not for those found by st_watch_start()). Runs in a
-     * dlopen, dlsym or first call of the target, no lock of ours held; plain C allowed. */
-    void (*on_provider)(void);
     /* An object with this soname was mapped (each time; also those found by st_watch_start()). Runs in a callback of
      * the loader's list: no dl*() call, malloc or lock. */
     void (*on_object)(const char *soname);
@@ -79,6 +76,11 @@ void st_watch_set_before_call(void (*before_call)(struct st_thread *thread, cons
  * matcher's own). Runs inside a dl_iterate_phdr callback: no dl*() call, no malloc. Before st_watch_start(). */
 typedef bool (*st_watch_matcher)(const char *symbol, uint16_t *ret_rule, uint32_t *ret_symbol);
 void st_watch_set_matcher(st_watch_matcher matcher);
+
+/* Called in place of getenv() by objects that import getenv, dlopen and dlsym, as those with a header-only NVTX do: may
+ * answer one name otherwise, and hands on what getenv() says of all others. Before st_watch_start(). */
+typedef char *(*st_watch_getenv)(const char *name);
+void st_watch_set_getenv(st_watch_getenv fn);
 
 /* Run fn(arg) as plain C from a place where vector registers are live: they are saved and restored. */
 void st_watch_call_saved(void (*fn)(void *), void *arg);

@@ -14,7 +14,8 @@
 #include "watch.h"
 
 struct st_watch_state {
-    /* set by the constructor, then constant; a thread that was there before it goes by may_scan */
+    /* set by the constructor, then constant (hooks.before_call may come later); a thread that was there before it goes
+     * by may_scan */
     struct st_watch_hooks hooks;
     st_watch_matcher matcher;
     atomic_bool may_scan; /* the rules are known: a sanitizer's first look-ups come before, from our constructor */

@@ -249,17 +249,18 @@ def report(checks, *arguments, what=None):
     return document
 
 
-def validate(checks, document, label):
+def validate(checks, document, label, schema=SCHEMA):
     if jsonschema is None:
         print(f'note: {label}: not validated, python3-jsonschema is not installed')
         return
-    with open(SCHEMA, encoding='utf-8') as file:
+    schema_path = os.path.join(os.path.dirname(SCHEMA), schema)
+    with open(schema_path, encoding='utf-8') as file:
         schema = json.load(file)
     errors = [
         f'{"/".join(str(part) for part in error.absolute_path)}: {error.message[:200]}'
         for error in jsonschema.Draft7Validator(schema).iter_errors(document)
     ]
-    checks.ok(not errors, f'{label}: valid by {os.path.basename(SCHEMA)}', '\n      '.join(errors[:8]))
+    checks.ok(not errors, f'{label}: valid by {os.path.basename(schema_path)}', '\n      '.join(errors[:8]))
 
 
 def compared(checks, label, run_once, kernel_rules=(), row_names=()):

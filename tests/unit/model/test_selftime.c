@@ -338,6 +338,35 @@ static void kernel_rule(void **state)
     };
     scene_expect_rows(&report.requests[0], 0, rows, 3);
     assert_int_equal(report.unmatched_rules.count, 0);
+    size_t notes = 0; /* a row that no range opens says where its host time is */
+    for (size_t i = 0; i < report.notes.count; i++) {
+        notes += strstr(report.notes.items[i], "decode is labelled by a kernel rule alone") != NULL;
+    }
+    assert_int_equal(notes, 1);
+    st_report_finish(&report);
+}
+
+/* Kernels get their rows from $1; of more than 64 names the rest is "other". `load` is a row as any other here. */
+static void kernel_rule_names(void **state)
+{
+    static const struct scene_span spans[] = {{1, ST_ROLE_REQUEST, "request", 0, 1000, 1, 0, 1, 0, 0}};
+    static char kernels[70][16];
+    struct scene_call calls[72];
+    struct scene_op ops[72];
+    for (int i = 0; i < 72; i++) {
+        int n = i < 70 ? i : i - 70; /* the first two once more: no further name */
+        snprintf(kernels[n], sizeof(kernels[n]), "layer_%d", n);
+        calls[i] = (struct scene_call){1, LAUNCH, 10 * i + 1, 10 * i + 2, 1, i + 1};
+        ops[i] = (struct scene_op){i + 1, ST_OP_KERNEL, 0, 10 * i + 2, 10 * i + 8, kernels[n]};
+    }
+    const struct scene scene = {.spans = spans, .span_count = 1, .calls = calls, .call_count = 72, .ops = ops,
+                                .op_count = 72, .kernel_rule_pattern = "layer_*", .kernel_rule_name = "load/l$1"};
+    struct st_report report = scene_report(&scene, NULL);
+    const struct st_report_request *request = &report.requests[0];
+    assert_int_equal(scene_row(request->stages, request->stage_count, "load/l0")->launches.value, 2);
+    assert_int_equal(scene_row(request->stages, request->stage_count, "load/l63")->launches.value, 1);
+    assert_int_equal(scene_row(request->stages, request->stage_count, "other")->launches.value, 6);
+    assert_int_equal(scene_row(request->stages, request->stage_count, "load")->launches.value, 66);
     st_report_finish(&report);
 }
 
@@ -374,7 +403,8 @@ int main(void)
         cmocka_unit_test(waits_by_device),
         cmocka_unit_test(deepest_row),
         cmocka_unit_test(overlapping_requests), cmocka_unit_test(counting),
-        cmocka_unit_test(kernel_rule), cmocka_unit_test(no_device_time),
+        cmocka_unit_test(kernel_rule), cmocka_unit_test(kernel_rule_names),
+        cmocka_unit_test(no_device_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <cmocka.h>
 
@@ -173,6 +174,10 @@ static void test_limits(void **state)
         bool parsed = st_map_parse(&map, "nvtx \"a \\\"b\" -> \"c d\"", 21, "inline", &error);
         assert_int_equal(parsed, bytes >= 7 + 5 + 5 + 4 + 22);
         for (size_t i = bytes; i < 100; i++) assert_int_equal(arena[i], 0x55);
+        map = fresh_map();
+        map.arena_bytes = bytes;
+        st_map_parse(&map, "nvtx \"\"", 7, "inline", &error);
+        for (size_t i = bytes; i < 100; i++) assert_int_equal(arena[i], 0x55);
     }
 }
 
@@ -246,6 +251,69 @@ static void test_captures(void **state)
     assert_string_equal(out, "");
 }
 
+static void test_covers(void **state)
+{
+    static const struct {
+        const char *pattern, *other;
+        bool covers;
+    } cases[] = {
+        {"*", "", true},        {"*", "a*b?", true},     {"a", "a", true},        {"a", "b", false},
+        {"a*", "a", true},      {"a*", "ab*", true},     {"a*", "*", false},      {"a*", "?", false},
+        {"?", "a", true},       {"?", "?", true},        {"?", "*", false},       {"?", "\xc3\xa4", true},
+        {"a", "?", false},      {"a*c", "abc", true},    {"a*c", "a*bc", true},   {"a*c", "a*b", false},
+        {"*b*", "abc*", true},  {"**", "*", true},       {"a*b*c", "a*c", false}, {"*.step", "d.*:*.step", true},
+        {"a?", "a", false},     {"*x*y", "xay*y", true}, {"*ab", "*aab", true},
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        if (st_map_covers(cases[i].pattern, cases[i].other) != cases[i].covers)
+            fail_msg("'%s' covers '%s'", cases[i].pattern, cases[i].other);
+}
+
+/* "P:name" preset, "F:path" file, "R:text" rules, in the order of the value. */
+static void test_parts_of_a_value(void **state)
+{
+    static const struct {
+        const char *value, *parts;
+    } cases[] = {
+        {"demo", "P:demo|"},
+        {"demo+diffusers", "P:demo|P:diffusers|"},
+        {"a/b+x.map+.map+demo", "F:a/b|F:x.map|P:.map|P:demo|"},
+        {"demo+", "P:demo|P:|"},
+        {"", "P:|"},
+        {"nvtx a -> b", "R:nvtx a -> b|"},
+        {"nvtx a+b -> c; log \"x/y+z\" -> d", "R:nvtx a+b -> c; log \"x/y+z\" -> d|"},
+        {"demo+./my map+nvtx a+b -> c+d", "P:demo|F:./my map|R:nvtx a+b -> c+d|"},
+        {"\n # x+y\n nvtx a -> b", "R:\n # x+y\n nvtx a -> b|"},
+        {"log \"a/b+c\" -> d", "R:log \"a/b+c\" -> d|"},
+        {"symbl a+b -> c", "R:symbl a+b -> c|"}, /* no preset has a blank: the parser will say what is wrong */
+        {"x -> y", "R:x -> y|"},
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const char *at = cases[i].value;
+        struct st_map_part part;
+        char parts[256] = "";
+        while (st_map_next_part(&at, &part)) {
+            size_t used = strlen(parts);
+            snprintf(parts + used, sizeof(parts) - used, "%c:%.*s|", "PFR"[part.kind], (int)part.length, part.text);
+        }
+        assert_string_equal(parts, cases[i].parts);
+    }
+}
+
+static void test_rules_as_shown(void **state)
+{
+    struct st_map map = fresh_map();
+    struct st_map_error error;
+    static const char text[] = "nvtx  a\"b   ->   \"x  y\"  # c\nnvtx \"a\\\\\"   ->  q\nnvtx c->\"d  e\"\n";
+
+    assert_true(st_map_parse(&map, text, strlen(text), "inline", &error));
+    assert_string_equal(rules[0].text, "nvtx a\"b -> \"x  y\"");
+    assert_string_equal(rules[1].text, "nvtx \"a\\\\\" -> q");
+    assert_string_equal(rules[2].text, "nvtx c->\"d  e\"");
+}
+
 static void test_presets(void **state)
 {
     int count = 0;
@@ -299,8 +367,9 @@ int main(void)
         cmocka_unit_test(test_every_meaning),    cmocka_unit_test(test_texts_are_joined),
         cmocka_unit_test(test_nothing_is_a_map), cmocka_unit_test(test_errors_name_their_place),
         cmocka_unit_test(test_limits),           cmocka_unit_test(test_glob),
-        cmocka_unit_test(test_captures),         cmocka_unit_test(test_presets),
-        cmocka_unit_test(test_preset_with_another),
+        cmocka_unit_test(test_captures),         cmocka_unit_test(test_covers),
+        cmocka_unit_test(test_parts_of_a_value), cmocka_unit_test(test_rules_as_shown),
+        cmocka_unit_test(test_presets),          cmocka_unit_test(test_preset_with_another),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

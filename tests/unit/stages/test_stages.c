@@ -17,6 +17,7 @@
 #include "preload/record/record.h"
 #include "preload/stages/nvtx.h"
 #include "preload/stages/python.h"
+#include "preload/stages/seen.h"
 #include "preload/stages/stages.h"
 #include "preload/watch/watch.h"
 
@@ -70,7 +71,7 @@ uint32_t st_span_enter(struct st_thread *thread, enum st_span_role role, uint32_
 
 void st_span_leave(struct st_thread *thread, uint32_t span, enum st_span_end how)
 {
-    NOTE("-%u:%d ", span, how);
+    NOTE("-%u:%d%s ", span, how, thread->late_ticks > 0 ? "+" : "");
 }
 
 void st_span_begin(struct st_thread *thread, uint32_t name, uint32_t rule)
@@ -112,15 +113,18 @@ void st_watch_call_saved(void (*fn)(void *), void *arg)
     fn(arg);
 }
 
-bool st_watch_get_provider(uint32_t n, struct st_watch_provider *ret)
+static st_watch_getenv answer;
+
+void st_watch_set_getenv(st_watch_getenv fn)
 {
-    return false;
+    answer = fn;
 }
 
-bool st_watch_at_main(void (*fn)(void))
+static void (*before_call)(struct st_thread *, const uint64_t *);
+
+void st_watch_set_before_call(void (*fn)(struct st_thread *, const uint64_t *))
 {
-    fail();
-    return false;
+    before_call = fn;
 }
 
 void *st_watch_real_dlopen(const char *file, int flags)
@@ -312,8 +316,8 @@ static void test_nvtx_alone(void **state)
     struct st_nvtx_attributes attributes = {.version = 2, .size = sizeof(attributes), .message_type = ST_NVTX_ASCII};
     const char *why;
 
-    assert_int_equal(st_nvtx_state(&why), ST_CAP_NOT_COLLECTED);
-    unsetenv("STAGETAP_INTERNAL_NVTX_CHAIN");
+    assert_int_equal(st_nvtx_state(&why), ST_CAP_REQUESTED);
+    assert_string_equal(why, "nothing in the process has used NVTX");
     assert_int_equal(load(&library), 1);
     assert_int_equal(st_nvtx_state(&why), ST_CAP_ACCEPTED);
     for (int i = 1; i < ENTRIES; i++) { /* complete: some programs use nothing if anything is missing */
@@ -430,8 +434,15 @@ static void test_nvtx_started(void **state)
     pthread_join(thread, NULL);
     assert_line("+3:1:decode:9 "); /* not closed by a thread that does not own it */
     push(&shared, "x");
-    assert_line("-3:2 "); /* but late, by its own */
+    assert_line("-3:2+ "); /* but late, by its own */
     pop(&shared);
+    shared_id = start("decode");
+    pthread_create(&thread, NULL, end_elsewhere, NULL);
+    pthread_join(thread, NULL);
+    assert_line("+4:1:decode:9 ");
+    before_call(st_thread_current, NULL); /* … also at its next CUDA call */
+    assert_line("-4:2+ ");
+    assert_int_equal(st_thread_current->late_ticks, 0); /* said again */
 
     uint64_t ids[300];
     for (int i = 0; i < 300; i++) ids[i] = start("decode");
@@ -471,7 +482,7 @@ static void test_nvtx_chained(void **state)
 {
     struct library library, second, plain;
 
-    setenv("STAGETAP_INTERNAL_NVTX_CHAIN", "/other/tool.so", 1);
+    setenv("NVTX_INJECTION64_PATH", "/other/tool.so", 1);
     other_tool = attach_tool;
     assert_int_equal(load(&library), 1);
     other_tool = refuse_tool;
@@ -492,8 +503,10 @@ static void test_nvtx_chained(void **state)
     push(&plain, "decode");
     pop(&plain);
     assert_line("+3:1:decode:9 -3:4 ");
+    other_tool = InitializeInjectionNvtx2; /* a link to our own file: not once more */
+    assert_int_equal(load(&plain), 1);
     other_tool = NULL;
-    unsetenv("STAGETAP_INTERNAL_NVTX_CHAIN");
+    unsetenv("NVTX_INJECTION64_PATH");
 }
 
 static void test_many_names(void **state)
@@ -520,10 +533,50 @@ static void test_many_names(void **state)
 static void test_environment(void **state)
 {
     setenv("NVTX_INJECTION64_PATH", "/other/tool.so", 1);
-    st_stages_on_provider();
-    st_stages_on_provider();
-    assert_string_equal(getenv("NVTX_INJECTION64_PATH"), "/ours/lib.so");
-    assert_string_equal(getenv("STAGETAP_INTERNAL_NVTX_CHAIN"), "/other/tool.so");
+    setenv("NVTX_INJECTION64", "x", 1);
+    assert_string_equal(answer("NVTX_INJECTION64_PATH"), "/ours/lib.so");
+    assert_string_equal(getenv("NVTX_INJECTION64_PATH"), "/other/tool.so"); /* nobody else is told */
+    assert_string_equal(answer("NVTX_INJECTION64"), "x");
+    assert_null(answer("no such variable"));
+    unsetenv("NVTX_INJECTION64_PATH");
+}
+
+static uint64_t times_seen(const char *text)
+{
+    enum st_map_source source;
+    const char *name;
+    uint64_t count;
+
+    for (uint32_t n = 0; st_seen_get(n, &source, &count, &name); n++)
+        if (source == ST_MAP_NVTX && strcmp(name, text) == 0) return count;
+    return UINT64_MAX;
+}
+
+static void test_names_are_seen(void **state)
+{
+    struct library library;
+    struct st_nvtx_attributes attributes = {.version = 2, .size = sizeof(attributes)};
+
+    load(&library);
+    register_fn register_string = CORE2(&library, ST_NVTX_DOMAIN_REGISTER_STRING_A, register_fn);
+    push(&library, "seen once");
+    push(&library, "seen twice");
+    push(&library, "seen twice");
+    for (int i = 0; i < 3; i++) pop(&library);
+    CORE(&library, ST_NVTX_RANGE_END, end_fn)(CORE(&library, ST_NVTX_RANGE_START_A, start_fn)("seen started"));
+    CORE(&library, ST_NVTX_MARK_A, mark_fn)("seen mark");
+    attributes.message_type = ST_NVTX_REGISTERED;
+    attributes.message.registered = register_string(NULL, "seen registered");
+    assert_int_equal(times_seen("seen registered"), 0);
+    CORE(&library, ST_NVTX_RANGE_PUSH_EX, push_ex_fn)(&attributes);
+    pop(&library);
+    assert_int_equal(times_seen("seen registered"), 1);
+    assert_int_equal(times_seen("seen once"), 1);
+    assert_int_equal(times_seen("seen twice"), 2);
+    assert_int_equal(times_seen("seen started"), 1);
+    assert_int_equal(times_seen("seen mark"), 1);
+    assert_int_equal(times_seen("seen never"), UINT64_MAX);
+    line[0] = '\0';
 }
 
 static struct st_stage_match match_python(const char *text)
@@ -571,7 +624,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_symbols),    cmocka_unit_test(test_nvtx_alone),   cmocka_unit_test(test_nvtx_domains),
         cmocka_unit_test(test_nvtx_deep),  cmocka_unit_test(test_nvtx_started), cmocka_unit_test(test_nvtx_chained),
-        cmocka_unit_test(test_many_names), cmocka_unit_test(test_environment), cmocka_unit_test(test_recognised),
+        cmocka_unit_test(test_many_names), cmocka_unit_test(test_environment), cmocka_unit_test(test_names_are_seen),
+        cmocka_unit_test(test_recognised),
     };
     return cmocka_run_group_tests(tests, set_up, NULL);
 }

@@ -99,8 +99,12 @@ static void test_map_mistakes_have_a_place(void **state)
 
 static char said[2048];
 
-static void keep_line(const char *line)
+static void keep_line(void *context, const struct st_map_mistake *mistake)
 {
+    char line[512];
+
+    assert_null(context);
+    st_map_mistake_text(mistake, line, sizeof(line));
     strcat(strcat(said, line), "\n");
 }
 
@@ -111,7 +115,7 @@ static void test_map_check_tells_every_mistake(void **state)
     struct st_map map;
 
     said[0] = '\0';
-    assert_int_equal(st_map_load_all(rules, &map, keep_line), ST_MAP_MISTAKEN);
+    assert_int_equal(st_map_load_all(rules, &map, keep_line, NULL), ST_MAP_MISTAKEN);
     assert_non_null(strstr(said, "inline: line 2, column 9: '->' is missing"));
     assert_non_null(strstr(said, "inline: line 3, column 1: unknown source"));
     assert_non_null(strstr(said, "inline: line 3, column 27: a second '->'"));
@@ -125,7 +129,7 @@ static void test_map_check_tells_every_mistake(void **state)
     assert_int_equal(map.count, 5);
 
     said[0] = '\0';
-    assert_int_equal(st_map_load_all("nope+/nowhere/x.map+demo", &map, keep_line), ST_MAP_UNREADABLE);
+    assert_int_equal(st_map_load_all("nope+/nowhere/x.map+demo", &map, keep_line, NULL), ST_MAP_UNREADABLE);
     assert_non_null(strstr(said, "no preset"));
     assert_non_null(strstr(said, "/nowhere/x.map: No such file"));
     assert_true(map.count > 0);
