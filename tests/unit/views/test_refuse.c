@@ -36,7 +36,7 @@ static void test_every_setting_has_its_check(void **state)
         [ST_SET_DEVICE] = {"none", "gpu", "event"},
         [ST_SET_CUPTI] = {"/proc/self/exe", "/nowhere/libcupti.so"},
         [ST_SET_GRAPHS] = {"graph", "nodes", "node"},
-        [ST_SET_PY] = {"off", "yes", "walk"},
+        [ST_SET_PY] = {"walk", "yes"},
         [ST_SET_AUDIT] = {"1", "maybe"},
         [ST_SET_COLLECT] = {"none", "io,all", "io,hash"},
         [ST_SET_WINDOW] = {NULL, "steps:14-10", "steps:10-14"},

@@ -54,8 +54,10 @@ def functions():
 def marks():
     studio.pipe.begin_loop()
     launch('loop')
-    studio.pipe.VAE().decode()
+    studio.pipe.begin_loop()  # goes on
     launch('loop')
+    studio.pipe.VAE().decode()  # the next stage on that level ends it
+    launch()
     studio.pipe.end_loop()
     launch()
 
