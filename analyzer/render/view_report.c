@@ -443,6 +443,18 @@ static void say_names(const char *what, const struct st_name_list *list, const s
     if (list->count > 0) st_style_line(style, "%s: %s", what, line.text);
 }
 
+/* A preset is for many programs, and most of its rules are for others. */
+static void say_unmatched(const struct st_name_list *rules, const struct st_style *style)
+{
+    enum { FEW = 4 };
+    struct st_name_list few = {.items = rules->items, .count = rules->count > FEW ? FEW : rules->count};
+
+    say_names("rules that matched nothing", &few, style);
+    if (rules->count > FEW) {
+        st_style_line(style, "and %zu more rules: `stagetap map check MAP FILE` tells of each", rules->count - FEW);
+    }
+}
+
 /* One line where calls were not seen; nothing where all were. */
 static void say_unseen(const struct st_report *report, size_t trace, const struct st_style *style)
 {
@@ -480,7 +492,7 @@ static void say_missing(const struct st_report *report, const struct st_style *s
     }
     for (size_t i = 0; i < report->trace_count; i++) say_unseen(report, i, style);
     say_names("not collected", &report->not_collected, style);
-    say_names("rules that matched nothing", &report->unmatched_rules, style);
+    say_unmatched(&report->unmatched_rules, style);
     for (size_t i = 0; i < report->notes.count; i++) st_style_line(style, "note: %s", report->notes.items[i]);
 }
 
