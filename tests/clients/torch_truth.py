@@ -25,7 +25,7 @@ import torch
 import transformers
 from torch._dynamo.eval_frame import OptimizedModule
 
-KEPT_FROM_DYNAMO = ('--compile',)  # what compiles a model must find it as it is: it is marked where it is called
+COMPILES = '--compile'  # Dynamo must find what it compiles as it is: such a thing is marked where it is called
 
 
 class Marks:
@@ -76,15 +76,30 @@ class Marks:
         self.step_ns = time.monotonic_ns()
 
 
-def mark(owner, name, around):
-    function = getattr(owner, name)
-
+def marked(function, around):
     @functools.wraps(function)
-    def marked(*args, **kwargs):
+    def call(*args, **kwargs):
         with around():
             return function(*args, **kwargs)
+    return call
 
-    setattr(owner, name, marked)
+
+def mark(owner, name, around):
+    setattr(owner, name, marked(getattr(owner, name), around))
+
+
+def mark_compiled(marks):
+    """A compiled module is the denoiser, a compiled method has the name of its stage."""
+    compile_ = torch.compile
+
+    def compile_and_mark(what, **options):
+        compiled = compile_(what, **options)
+        if isinstance(what, torch.nn.Module):
+            return compiled
+        return marked(compiled, functools.partial(marks.stage, what.__name__))
+
+    torch.compile = compile_and_mark
+    mark(OptimizedModule, '__call__', marks.denoiser)
 
 
 def mark_all(marks, is_compiled):
@@ -92,16 +107,17 @@ def mark_all(marks, is_compiled):
         'request': ((diffusers.StableDiffusionPipeline, '__call__'), (diffusers.PixArtAlphaPipeline, '__call__')),
         'load': ((diffusers.DiffusionPipeline, 'to'), (diffusers.ModelMixin, 'to'), (transformers.PreTrainedModel, 'to')),
         'encode': ((diffusers.StableDiffusionPipeline, 'encode_prompt'), (diffusers.PixArtAlphaPipeline, 'encode_prompt')),
-        'decode': ((diffusers.AutoencoderKL, 'decode'),),
         'output': ((diffusers.image_processor.VaeImageProcessor, 'postprocess'), (PIL.Image.Image, 'save')),
     }
     for name, methods in stages.items():
         for owner, method in methods:
             mark(owner, method, functools.partial(marks.stage, name))
-    denoisers = ((OptimizedModule, '__call__'),) if is_compiled else (
-        (diffusers.UNet2DConditionModel, 'forward'), (diffusers.PixArtTransformer2DModel, 'forward'))
-    for owner, method in denoisers:
-        mark(owner, method, marks.denoiser)
+    if is_compiled:
+        mark_compiled(marks)
+    else:
+        mark(diffusers.UNet2DConditionModel, 'forward', marks.denoiser)
+        mark(diffusers.PixArtTransformer2DModel, 'forward', marks.denoiser)
+        mark(diffusers.AutoencoderKL, 'decode', functools.partial(marks.stage, 'decode'))
     for scheduler in (diffusers.DDIMScheduler, diffusers.EulerDiscreteScheduler):
         mark(scheduler, 'step', marks.step)
 
@@ -110,7 +126,7 @@ def run(job):
     os.chdir(job['folder'])
     os.environ.update(job['environment'])
     sys.argv = job['command']
-    mark_all(Marks('run.stages'), any(word in sys.argv for word in KEPT_FROM_DYNAMO))
+    mark_all(Marks('run.stages'), COMPILES in sys.argv)
     runpy.run_path(sys.argv[0], run_name='__main__')
 
 

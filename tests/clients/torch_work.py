@@ -5,7 +5,7 @@ downloaded, and nothing that is printed or written depends on time, so that two 
 
 torch_work.py sd|pixart|graph|profile [--scheduler ddim|euler] [--cpu-timesteps] [--offload] [--compile] [--tools] [--steps N]
               [--runs N] [--time]
---compile puts the denoiser through Dynamo, with its backend `eager`. --tools makes each picture under another tool that
+--compile puts denoiser and decoder through Dynamo, with its backend `eager`. --tools makes each picture under another tool that
 follows Python functions (cProfile, sys.settrace, torch.profiler with stacks), and prints what they counted.
 --time tells on stderr how long each picture took: wall, and CPU time of the thread that makes it.
 """
@@ -160,6 +160,7 @@ def pictures(options):
         pipeline.to('cuda')
     if options.compile:
         pipeline.unet = torch.compile(pipeline.unet, backend='eager')
+        pipeline.vae.decode = torch.compile(pipeline.vae.decode, backend='eager')
     for run in range(options.runs):
         start, start_cpu = time.perf_counter(), time.thread_time()
         with TOOLS[run % len(TOOLS)]() if options.tools else contextlib.nullcontext():
