@@ -372,12 +372,22 @@ static void skip_rule(struct parser *p, const char *begin)
     }
 }
 
+/* At the begin of `text`, behind the byte order mark that some editors write. */
+static struct parser parser_for(struct st_map *map, const char *text, size_t length, struct st_map_error *error)
+{
+    static const char mark[] = "\xEF\xBB\xBF";
+    const char *end = text + length;
+
+    if (length >= strlen(mark) && memcmp(text, mark, strlen(mark)) == 0) text += strlen(mark);
+    return (struct parser){
+        .map = map, .error = error, .begin = text, .at = text, .end = end, .line_begin = text, .line = 1};
+}
+
 int st_map_check(struct st_map *map, const char *text, size_t length, const char *origin, st_map_mistake_fn each,
                  void *context)
 {
     struct st_map_error error = {0};
-    struct parser p = {
-        .map = map, .error = &error, .begin = text, .at = text, .end = text + length, .line_begin = text, .line = 1};
+    struct parser p = parser_for(map, text, length, &error);
     int mistakes = 0;
 
     p.origin = keep(&p, text, origin, strlen(origin));
@@ -397,8 +407,7 @@ int st_map_check(struct st_map *map, const char *text, size_t length, const char
 bool st_map_parse(struct st_map *map, const char *text, size_t length, const char *origin,
                   struct st_map_error *ret_error)
 {
-    struct parser p = {
-        .map = map, .error = ret_error, .begin = text, .at = text, .end = text + length, .line_begin = text, .line = 1};
+    struct parser p = parser_for(map, text, length, ret_error);
     uint32_t count = map->count;
     size_t used = map->arena_used;
 

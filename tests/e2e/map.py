@@ -151,6 +151,69 @@ def mistakes(checks):
             os.unlink(trace)
 
 
+# what is wrong, value of STAGETAP_MAP, exit status of map check, in each message (library, launcher, checker)
+def bad_files(folder):
+    def write(name, content):
+        with open(os.path.join(folder, name), 'wb') as file:
+            file.write(content)
+        return './' + name
+
+    os.mkfifo(os.path.join(folder, 'fifo.map'))
+    os.mkdir(os.path.join(folder, 'folder.map'))
+    os.symlink('loop.map', os.path.join(folder, 'loop.map'))
+    rule = b'nvtx r -> request\n'
+    return [
+        ('a FIFO that nobody writes', './fifo.map', 3, 'is no regular file'),
+        ('a device', '/dev/null', 3, 'is no regular file'),
+        ('a device without end', '/dev/zero', 3, 'is no regular file'),
+        ('a folder', './folder.map', 3, 'is a folder'),
+        ('a link to itself', './loop.map', 3, 'Too many levels'),
+        ('no such file', 'demo+./none.map', 3, './none.map: No such file'),
+        ('a byte too large', write('large.map', rule + b'#' * (262145 - len(rule))), 3, 'larger than 256 KiB'),
+        ('a name that is too long', './' + 'x/' * 2100 + 'y.map', 3, 'File name too long'),
+        ('only a comment', write('comment.map', b'# nothing\n'), 1, 'has no rules'),
+        ('10000 rules', write('many.map', b''.join(b'nvtx a%d -> x\n' % n for n in range(10000))), 1,
+         'line 513, column 1'),
+        ('a binary', write('binary.map', b'\x7fELF\2\1\1\0'), 1, 'line 1, column 1'),
+        ('UTF-16', write('utf16.map', rule.decode().encode('utf-16')), 1, 'line 1, column 4'),
+        ('NUL in a name', write('nul.map', rule + b'nvtx a -> b\0c\n'), 1, 'line 2, column 12'),
+        ('a mistake behind a byte order mark', write('mark.map', b'\xef\xbb\xbfnvtx a => b\n'), 1, 'line 1, column 8'),
+        ('a file whose name has two lines', write('two\nlines.map', b'symbl a -> b'), 1, 'line 1, column 1'),
+        ('a part too many', 'demo+', 2, 'name'),
+        ('no such preset', 'demo+nosuch', 2, 'nosuch'),
+        ('a rule without an arrow', 'nvtx a - > encode', 1, 'line 1, column 8'),
+        ('a rule that only begins', 'demo+nvtx a', 1, 'line 1, column 7'),
+    ]
+
+
+def files(checks):
+    with lib.workdir() as folder:
+        for what, value, code, text in bad_files(folder):
+            result = lib.stagetap('map', 'check', value, cwd=folder)
+            checks.ok(result.returncode == code and text in result.stderr, f'{what}: map check: exit {code}',
+                      (result.returncode, result.stderr))
+            document = lib.stagetap('map', 'check', '--json', value, cwd=folder)
+            lib.validate(checks, json.loads(document.stdout), what, 'map.schema.json')
+            result = lib.stagetap('run', '-m', value, '--', 'touch', 'started', cwd=folder)
+            checks.ok(result.returncode == 125 and text in result.stderr and 'started' not in os.listdir(folder),
+                      f'{what}: run: exit 125 before the program starts', (result.returncode, result.stderr))
+            result = lib.run([lib.program('nvtx_script'), '+r', 'k', '-'],
+                             lib.environment(STAGETAP_MAP=value, STAGETAP_OUT='bare.stap'), folder)
+            lines = result.stderr.splitlines()
+            checks.ok(result.returncode == 0 and len(lines) == 1 and text in lines[0],
+                      f'{what}: preload: one line, and the program runs', (result.returncode, result.stderr))
+        for name, content in [('mark', b'\xef\xbb\xbfnvtx r -> request\r\nnvtx a -> encode\r\n'),
+                              ('exact', b'nvtx r -> request;nvtx a -> encode\n'.ljust(262144, b'#'))]:
+            with open(os.path.join(folder, name + '.map'), 'wb') as file:
+                file.write(content)
+            traced = lib.Traced(folder, [lib.program('nvtx_script')] + '+r +a k - -'.split(), mapping=f'./{name}.map')
+            checks.equal((0, ''), (traced.process.returncode, traced.process.stderr), f'{name}: nothing is said')
+            document = lib.report(checks, '--request', 'all', traced.trace, what=name)
+            rows = lib.rows(document['requests'][0]) if document and document['requests'] else {}
+            checks.equal(1, rows.get('encode', {}).get('launches'), f'{name}: a good map')
+            checks.equal(0, lib.stagetap('map', 'check', f'./{name}.map', cwd=folder).returncode, f'{name}: map check')
+
+
 # ---- map check and map names --------------------------------------------------------------------------
 
 RUN = ['+r', '+Encode_Prompt', 'k', '-', '+denoise step', 'k', '-', '+denoise step', 'k', '-', '-']
@@ -282,6 +345,7 @@ def main():
     many_names(checks)
     joined(checks)
     mistakes(checks)
+    files(checks)
     tools(checks)
     checks.finish()
 
