@@ -60,6 +60,14 @@ void st_seen_note(enum st_map_source source, const char *text)
     st_seen_count(st_seen_place(source, text));
 }
 
+void st_seen_fork_child(void)
+{
+    for (uint32_t i = 0; i < ST_SEEN_NAMES; i++) {
+        atomic_store_explicit(&seen[i].count, 0, memory_order_relaxed);
+    }
+    atomic_store_explicit(&untold, 0, memory_order_relaxed);
+}
+
 bool st_seen_get(uint32_t n, enum st_map_source *ret_source, uint64_t *ret_count, const char **ret_text)
 {
     uint32_t place = n < ST_SEEN_NAMES ? atomic_load_explicit(&order[n], memory_order_acquire) : 0;

@@ -11,10 +11,12 @@
 #include <string.h>
 
 #include "nvtx.h"
+#include "nvtx_ranges.h"
 #include "preload/record/record.h"
 #include "preload/watch/watch.h"
 #include "python.h"
 #include "recognise.h"
+#include "seen.h"
 
 #define MAX_EXPANDED 64 /* row names made from $1 … $9; what comes later is "other" */
 #define SOURCES (ST_MAP_LOG + 1)
@@ -226,6 +228,15 @@ void st_stage_leave(uint64_t token, int how)
     }
 }
 
+void st_stage_leave_for_ended(uint64_t token, uint64_t at_ticks)
+{
+    struct st_thread *thread = st_thread_self();
+    uint32_t rule = (uint32_t)(token >> 32) - 1;
+
+    if (thread != NULL && token != ST_WATCH_BYPASS && stages.map->rules[rule].role != ST_MAP_STEP_END)
+        st_span_leave_for_ended(thread, (uint32_t)token, at_ticks);
+}
+
 void st_stage_instant(uint16_t rule, uint32_t name)
 {
     enum st_map_role role = (enum st_map_role)stages.map->rules[rule].role;
@@ -234,6 +245,14 @@ void st_stage_instant(uint16_t rule, uint32_t name)
         role != ST_MAP_END_REQUEST)
         return;
     st_stage_leave(st_stage_enter(rule, name), ST_END_MARKED);
+}
+
+void st_stages_fork_child(void)
+{
+    for (uint32_t i = 0; i < ST_STAGES_MAX_RULES; i++)
+        atomic_store_explicit(&stages.matched[i], 0, memory_order_relaxed);
+    st_seen_fork_child();
+    st_nvtx_fork_child();
 }
 
 /* ---- facts ---- */
