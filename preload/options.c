@@ -281,12 +281,20 @@ static void parse_part(const struct st_map_part *part)
     }
 }
 
+static bool defines_all(const char *const *functions)
+{
+    while (*functions && st_watch_find_function(*functions)) {
+        functions++;
+    }
+    return *functions == NULL;
+}
+
 /* No map is set: the program's own preset, else the one for all, which leaves room for presets to be recognised. */
 static void choose_map(const char *program)
 {
     const char *slash = strrchr(program, '/'), *base = slash ? slash + 1 : program;
     const struct st_preset *preset = st_preset_for_program(base);
-    if (preset) {
+    if (preset && defines_all(preset->defines)) {
         snprintf(st_options.map_why, sizeof(st_options.map_why), "program %s", base);
     } else {
         preset = st_preset_find("auto");
