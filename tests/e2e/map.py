@@ -234,6 +234,7 @@ def tools(checks):
         names(checks, folder, traced.trace)
         matches(checks, folder)
         two_commands(checks, folder)
+        readme(checks, folder)
         warnings(checks, folder)
         sentences(checks)
 
@@ -293,6 +294,24 @@ def two_commands(checks, folder):
         file.write('\n'.join(lines) + '\n')
     document = check_json(checks, path, 'run.stap', code=0, cwd=folder)
     checks.equal([2, 1, 1, 3], [rule['matched'] for rule in document['rules']], 'each pasted rule matches its name')
+
+
+def readme(checks, folder):
+    """What README.md shows of the demo: its names with their counts, its map, and what the checker says of that."""
+    with open(os.path.join(lib.SOURCE, 'README.md'), encoding='utf-8') as file:
+        page = file.read().split('## Writing a map')[1].split('\n## ')[0]
+    traced = lib.generate(folder, images=3, steps=20, name='readme', mapping='nvtx request -> request')
+    shown = lib.stagetap('map', 'names', '--source', 'nvtx', traced.trace).stdout.splitlines()[1:]
+    for line in shown:
+        checks.ok(f'    {line}\n' in page, f'README.md has what is printed: {line}', page)
+    rules = [line.strip() for line in page.splitlines() if line.startswith('    nvtx ') and '->' in line]
+    with open(os.path.join(folder, 'my.map'), 'w', encoding='utf-8') as file:
+        file.write('\n'.join(rules))
+    result = lib.stagetap('map', 'check', 'my.map', traced.trace, cwd=folder)
+    last = result.stdout.splitlines()[-4:-1] + [result.stdout.splitlines()[-1].replace(traced.trace, 'first.stap')]
+    checks.equal(1, result.returncode, 'README.md: map check: exit 1')
+    for line in last:
+        checks.ok(f'    {line}\n' in page, f'README.md has what is printed: {line}', page)
 
 
 def warnings(checks, folder):
