@@ -277,7 +277,7 @@ static void parse_part(const struct st_map_part *part)
         parse_preset(preset);
     } else {
         note("STAGETAP_MAP=%.80s: %s; allowed: %s; going on without it", name[0] ? name : st_options.map_origin,
-             name[0] ? "no such preset" : "a name is missing", st_settings[ST_SET_MAP].allowed);
+             name[0] ? "no such preset" : "an empty name", st_settings[ST_SET_MAP].allowed);
     }
 }
 
@@ -324,6 +324,12 @@ static void read_map(const char *program)
             st_options.map_origin = "inline";
         }
         parse_part(&part);
+    }
+    if (st_options.note_count > notes + 1) { /* one message is enough, `map check` tells all of them */
+        char *first = st_options.notes[notes];
+        size_t used = strlen(first);
+        st_options.note_count = notes + 1;
+        snprintf(first + used, sizeof(st_options.notes[0]) - used, "; and more: `stagetap map check`");
     }
     if (st_options.map.count == 0 && st_options.note_count == notes) {
         note("STAGETAP_MAP=%.80s: has no rules", value);

@@ -179,9 +179,10 @@ def bad_files(folder):
         ('NUL in a name', write('nul.map', rule + b'nvtx a -> b\0c\n'), 1, 'line 2, column 12'),
         ('a mistake behind a byte order mark', write('mark.map', b'\xef\xbb\xbfnvtx a => b\n'), 1, 'line 1, column 8'),
         ('a file whose name has two lines', write('two\nlines.map', b'symbl a -> b'), 1, 'line 1, column 1'),
-        ('a part too many', 'demo+', 2, 'name'),
+        ('a part too many', 'demo+', 2, 'an empty name'),
         ('no such preset', 'demo+nosuch', 2, 'nosuch'),
         ('a rule without an arrow', 'nvtx a - > encode', 1, 'line 1, column 8'),
+        ('several mistakes', '+nosuch+./none.map+nvtx a', 3, 'an empty name'),
         ('a rule that only begins', 'demo+nvtx a', 1, 'line 1, column 7'),
     ]
 
