@@ -249,8 +249,10 @@ def names(checks, folder, trace):
     document = json.loads(lib.stagetap('map', 'names', '--json', cwd=folder).stdout)
     lib.validate(checks, document, 'map names --json', 'names.schema.json')
     kernel = next(name for name in document['names'] if name['source'] == 'kernel')
-    checks.equal(('dot_20us', 3, 60000, None), tuple(kernel[key] for key in ('name', 'count', 'device_ns', 'meaning')),
-                 'map names: a kernel, how often and how long')
+    checks.equal(('dot_20us', 3, None), tuple(kernel[key] for key in ('name', 'count', 'meaning')),
+                 'map names: a kernel, and how often')
+    checks.ok(abs(kernel['device_ns'] - 60000) <= 6, 'map names: how long, but for the conversion of six instants',
+              kernel['device_ns'])
     order = [name['count'] for name in document['names'] if name['source'] == 'nvtx']
     checks.equal([2, 1, 1], order, 'map names: the most frequent first')
     checks.equal({'python', 'symbol', 'log'}, {none['source'] for none in document['none']},
