@@ -50,7 +50,8 @@ static uint32_t expanded_name(struct st_thread *thread, const char *name, const 
     uint32_t count = atomic_load_explicit(&stages.expanded_count, memory_order_relaxed);
     uint32_t row;
 
-    if (st_map_expand(name, captures, text, sizeof(text)) == 0) return st_row_name(thread, "other");
+    st_map_expand(name, captures, text, sizeof(text));
+    if (!st_map_is_name(text)) return st_row_name(thread, "other");
     for (uint32_t i = 0; i < count && i < MAX_EXPANDED; i++) {
         row = atomic_load_explicit(&stages.expanded[i], memory_order_relaxed);
         if (row != 0 && strcmp(st_row_name_text(row), text) == 0) return row;
