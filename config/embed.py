@@ -7,7 +7,7 @@ import pathlib
 import re
 import sys
 
-LISTS = ("programs", "modules", "with", "over")
+LISTS = ("programs", "defines", "modules", "with", "over")
 KEYS = LISTS + ("checked",)
 
 

@@ -150,17 +150,33 @@ static bool is_word(const struct word *word, const char *text)
     return !word->quoted && strcmp(word->text, text) == 0;
 }
 
+static bool is_reserved(const char *name)
+{
+    for (size_t i = 0; i < COUNT(reserved_names); i++)
+        if (strcmp(name, reserved_names[i]) == 0) return true;
+    return false;
+}
+
+static bool has_good_slashes(const char *name)
+{
+    return name[0] != '/' && name[strlen(name) - 1] != '/' && strstr(name, "//") == NULL;
+}
+
+bool st_map_is_name(const char *name)
+{
+    return name[0] != '\0' && !is_reserved(name) && has_good_slashes(name);
+}
+
 static bool check_name(struct parser *p, const struct word *word, const char *pattern)
 {
     int stars = 0;
 
-    for (size_t i = 0; i < COUNT(reserved_names); i++)
-        if (strcmp(word->text, reserved_names[i]) == 0)
-            return fail(p, word->begin, "'%s' is reserved and cannot be a stage name", word->text);
+    if (is_reserved(word->text))
+        return fail(p, word->begin, "'%s' is reserved and cannot be a stage name", word->text);
     if (word->length == 0) return fail(p, word->begin, "a stage name cannot be empty");
     if (word->length > ST_MAP_MAX_NAME)
         return fail(p, word->begin, "a stage name has at most %d bytes", ST_MAP_MAX_NAME);
-    if (word->text[0] == '/' || word->text[word->length - 1] == '/' || strstr(word->text, "//") != NULL)
+    if (!has_good_slashes(word->text))
         return fail(p, word->begin, "'%.40s': '/' stands between two names (output/d2h)", word->text);
     for (const char *at = pattern; *at != '\0'; at++) stars += *at == '*';
     for (const char *at = word->text; *at != '\0'; at++) {
@@ -172,10 +188,20 @@ static bool check_name(struct parser *p, const struct word *word, const char *pa
     return true;
 }
 
+/* "sample/step" is the row of steps. A kernel may be moved there. */
+static bool is_row_of_steps(const struct word *name)
+{
+    const char *slash = strrchr(name->text, '/');
+
+    return slash != NULL && strcmp(slash + 1, "step") == 0;
+}
+
 static bool set_name(struct parser *p, struct st_map_rule *rule, enum st_map_role role, const struct word *name)
 {
     rule->role = (uint8_t)role;
     rule->name = name->text;
+    if (rule->source != ST_MAP_KERNEL && is_row_of_steps(name))
+        return fail(p, name->begin, "'%.40s' is the row of steps; a step is written as NAME step", name->text);
     return check_name(p, name, rule->pattern);
 }
 
@@ -372,12 +398,22 @@ static void skip_rule(struct parser *p, const char *begin)
     }
 }
 
+/* At the begin of `text`, behind the byte order mark that some editors write. */
+static struct parser parser_for(struct st_map *map, const char *text, size_t length, struct st_map_error *error)
+{
+    static const char mark[] = "\xEF\xBB\xBF";
+    const char *end = text + length;
+
+    if (length >= strlen(mark) && memcmp(text, mark, strlen(mark)) == 0) text += strlen(mark);
+    return (struct parser){
+        .map = map, .error = error, .begin = text, .at = text, .end = end, .line_begin = text, .line = 1};
+}
+
 int st_map_check(struct st_map *map, const char *text, size_t length, const char *origin, st_map_mistake_fn each,
                  void *context)
 {
     struct st_map_error error = {0};
-    struct parser p = {
-        .map = map, .error = &error, .begin = text, .at = text, .end = text + length, .line_begin = text, .line = 1};
+    struct parser p = parser_for(map, text, length, &error);
     int mistakes = 0;
 
     p.origin = keep(&p, text, origin, strlen(origin));
@@ -397,8 +433,7 @@ int st_map_check(struct st_map *map, const char *text, size_t length, const char
 bool st_map_parse(struct st_map *map, const char *text, size_t length, const char *origin,
                   struct st_map_error *ret_error)
 {
-    struct parser p = {
-        .map = map, .error = ret_error, .begin = text, .at = text, .end = text + length, .line_begin = text, .line = 1};
+    struct parser p = parser_for(map, text, length, ret_error);
     uint32_t count = map->count;
     size_t used = map->arena_used;
 

@@ -90,6 +90,10 @@ bool st_map_glob(const char *pattern, const char *text, struct st_map_capture *r
 /* Does `pattern` match whatever `other` matches (both valid UTF-8)? False also where the two alone do not tell. */
 bool st_map_covers(const char *pattern, const char *other);
 
+/* Can this be the name of a stage: not empty, no word with a meaning of its own, `/` only between two names? What
+ * st_map_expand() makes need not be. */
+bool st_map_is_name(const char *name);
+
 /* Expand $1 … $9 of `name` into `ret` (always NUL-terminated, cut at `size`). Returns the length. */
 size_t st_map_expand(const char *name, const struct st_map_capture *captures, char *ret, size_t size);
 

@@ -15,6 +15,7 @@ struct st_preset {
     const char *text;
     /* Lists that end with NULL. */
     const char *const *programs; /* globs of the base names of programs that it is taken for */
+    const char *const *defines;  /* functions that such a program, or a library of it, has: else it is another one */
     const char *const *modules;  /* globs of Python modules that it is recognised by; its rules are all python rules */
     const char *const *with;     /* presets that belong to it: their rules come after its own */
     const char *const *over;     /* presets that do not count once this one is recognised */

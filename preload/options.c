@@ -3,6 +3,7 @@
 #include "options.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -30,6 +31,11 @@ void st_log(enum st_log_level level, const char *format, ...)
     va_end(arguments);
     length += more < 0 ? 0 : (size_t)more;
     length = length < sizeof(line) - 1 ? length : sizeof(line) - 2;
+    for (size_t i = 0; i < length; i++) {
+        if ((unsigned char)line[i] < ' ' || line[i] == 0x7f) {
+            line[i] = '?'; /* from a file's name: a message is one line */
+        }
+    }
     line[length++] = '\n';
     int fd = st_options.has_stderr ? 2 : -1;
     if (st_options.log_path) {
@@ -183,35 +189,47 @@ static void parse_text(const char *text, size_t length, const char *origin)
 {
     struct st_map_error error;
     if (!st_map_parse(&st_options.map, text, length, origin, &error)) {
-        note("STAGETAP_MAP: %s, line %d, column %d: %s; going on without these rules", origin, error.line, error.column,
-             error.what);
+        note("STAGETAP_MAP: %.200s, line %d, column %d: %s; going on without these rules", origin, error.line,
+             error.column, error.what);
     }
+}
+
+/* The map in `fd` into `text`, of one byte more than a map may have. NULL, or what is wrong. */
+static const char *read_file(int fd, char *text, size_t *ret_length)
+{
+    struct stat status;
+    ssize_t got;
+    if (st_fstat(fd, &status) != 0) {
+        return strerror(errno);
+    }
+    if (!S_ISREG(status.st_mode)) {
+        return S_ISDIR(status.st_mode) ? "is a folder" : "is no regular file";
+    }
+    *ret_length = 0;
+    while ((got = read(fd, text + *ret_length, MAP_BYTES + 1 - *ret_length)) > 0) {
+        *ret_length += (size_t)got;
+    }
+    if (got < 0) {
+        return strerror(errno);
+    }
+    return *ret_length > MAP_BYTES ? "larger than 256 KiB" : NULL;
 }
 
 static void parse_file(const char *path)
 {
-    struct stat status;
-    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* a FIFO would keep the program from starting */
-    if (fd >= 0 && (st_fstat(fd, &status) != 0 || !S_ISREG(status.st_mode))) {
-        close(fd);
-        fd = -1;
-        errno = EINVAL;
-    }
-    char *text = fd < 0 ? MAP_FAILED
-                        : mmap(NULL, MAP_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     size_t length = 0;
-    ssize_t got = -1;
-    while (text != MAP_FAILED && length < MAP_BYTES && (got = read(fd, text + length, MAP_BYTES - length)) > 0) {
-        length += (size_t)got;
-    }
-    if (got != 0) {
-        note("STAGETAP_MAP: %s: %s; going on without it", path,
-             length == MAP_BYTES ? "larger than 256 KiB" : strerror(errno));
+    const char *why = NULL;
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* a FIFO would keep the program from starting */
+    char *text = fd < 0 ? MAP_FAILED
+                        : mmap(NULL, MAP_BYTES + 1, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    why = text == MAP_FAILED ? strerror(errno) : read_file(fd, text, &length);
+    if (why) {
+        note("STAGETAP_MAP: %.200s: %s; going on without it", path, why);
     } else {
         parse_text(text, length, path);
     }
     if (text != MAP_FAILED) {
-        munmap(text, MAP_BYTES);
+        munmap(text, MAP_BYTES + 1);
     }
     if (fd >= 0) {
         close(fd);
@@ -242,9 +260,13 @@ static void parse_preset(const struct st_preset *preset)
 
 static void parse_part(const struct st_map_part *part)
 {
-    char name[1024];
+    char name[PATH_MAX];
     if (part->kind == ST_MAP_PART_RULES) {
         parse_text(part->text, part->length, "inline");
+        return;
+    }
+    if (part->length >= sizeof(name)) {
+        note("STAGETAP_MAP: %.200s: %s; going on without it", part->text, strerror(ENAMETOOLONG));
         return;
     }
     snprintf(name, sizeof(name), "%.*s", (int)part->length, part->text);
@@ -253,10 +275,18 @@ static void parse_part(const struct st_map_part *part)
         parse_file(name);
     } else if (preset) {
         parse_preset(preset);
-    } else if (name[0]) {
-        note("STAGETAP_MAP=%.80s: no such preset; allowed: %s; going on without it", name,
-             st_settings[ST_SET_MAP].allowed);
+    } else {
+        note("STAGETAP_MAP=%.80s: %s; allowed: %s; going on without it", name[0] ? name : st_options.map_origin,
+             name[0] ? "no such preset" : "an empty name", st_settings[ST_SET_MAP].allowed);
     }
+}
+
+static bool defines_all(const char *const *functions)
+{
+    while (*functions && st_watch_find_function(*functions)) {
+        functions++;
+    }
+    return *functions == NULL;
 }
 
 /* No map is set: the program's own preset, else the one for all, which leaves room for presets to be recognised. */
@@ -264,7 +294,7 @@ static void choose_map(const char *program)
 {
     const char *slash = strrchr(program, '/'), *base = slash ? slash + 1 : program;
     const struct st_preset *preset = st_preset_for_program(base);
-    if (preset) {
+    if (preset && defines_all(preset->defines)) {
         snprintf(st_options.map_why, sizeof(st_options.map_why), "program %s", base);
     } else {
         preset = st_preset_find("auto");
@@ -287,12 +317,22 @@ static void read_map(const char *program)
     }
     strcpy(st_options.map_why, "as set");
     struct st_map_part part;
+    int notes = st_options.note_count;
     st_options.map_origin = value;
     for (const char *at = value; st_map_next_part(&at, &part);) {
         if (part.kind == ST_MAP_PART_RULES && part.text == value) {
             st_options.map_origin = "inline";
         }
         parse_part(&part);
+    }
+    if (st_options.note_count > notes + 1) { /* one message is enough, `map check` tells all of them */
+        char *first = st_options.notes[notes];
+        size_t used = strlen(first);
+        st_options.note_count = notes + 1;
+        snprintf(first + used, sizeof(st_options.notes[0]) - used, "; and more: `stagetap map check`");
+    }
+    if (st_options.map.count == 0 && st_options.note_count == notes) {
+        note("STAGETAP_MAP=%.80s: has no rules", value);
     }
 }
 

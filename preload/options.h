@@ -45,7 +45,7 @@ struct st_options {
     bool map_is_automatic;  /* none was set, and no preset is for this program: presets may be recognised */
     char map_why[160];      /* why it is this one */
     char map_checked[512];  /* what its presets were checked against (struct st_preset) */
-    char notes[ST_MAX_OPTION_NOTES][256]; /* what was refused and why, for the trace */
+    char notes[ST_MAX_OPTION_NOTES][512]; /* what was refused and why, for the trace */
     int note_count;
 };
 extern struct st_options st_options;

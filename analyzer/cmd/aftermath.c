@@ -117,20 +117,41 @@ static void explain_notes(const struct notes *notes, char ret[ST_REASON_BYTES])
     }
 }
 
+/* A script that seems to lose LD_PRELOAD; the first such line. */
+static bool explain_script(const char *path, char ret[ST_REASON_BYTES])
+{
+    struct st_diagnosis diagnosis;
+    bool found = false;
+
+    if (!st_diagnosis_init(&diagnosis, "program", path)) return false;
+    if (st_doctor_program(&diagnosis, path) && diagnosis.finding_count > 0) {
+        const struct st_doctor_finding *finding = &diagnosis.findings[0];
+
+        found = finding->fault == ST_FAULT_PRELOAD_MISSING || finding->fault == ST_FAULT_PRELOAD_REPLACED;
+        snprintf(ret, ST_REASON_BYTES, "%.300s, %.300s [%s]: the library may be lost there · stagetap doctor %s", path,
+                 finding->seen, st_faults[finding->fault].id, path);
+    }
+    st_diagnosis_finish(&diagnosis);
+    return found;
+}
+
 void st_aftermath_explain(const struct st_aftermath *aftermath, const char *command, char ret[ST_REASON_BYTES])
 {
     char path[PATH_MAX], seen[ST_SEEN_BYTES];
     enum st_fault fault;
     struct notes notes = {.processes = 0};
 
+    bool has_path = st_program_find(command, path, sizeof(path));
+
     read_notes(aftermath->notes, &notes);
-    if (notes.processes == 0 && st_program_find(command, path, sizeof(path)) &&
-        st_program_refuses(path, command, &fault, seen)) {
+    if (notes.processes == 0 && has_path && st_program_refuses(path, command, &fault, seen)) {
         snprintf(ret, ST_REASON_BYTES, "%s [%s], so the library was not in it · stagetap doctor %s", seen,
                  st_faults[fault].id, path);
     } else if (aftermath->stranger != 0 && (notes.cuda[0] == '\0' || aftermath->stranger_used_cuda)) {
         snprintf(ret, ST_REASON_BYTES, "%s (pid %d) ran without the library: %s [%s]" MORE, aftermath->stranger_name,
                  (int)aftermath->stranger, aftermath->stranger_seen, st_faults[aftermath->stranger_fault].id);
+    } else if (has_path && notes.cuda[0] == '\0' && explain_script(path, ret)) {
+        return;
     } else if (notes.processes > 0) {
         explain_notes(&notes, ret);
     } else {

@@ -110,14 +110,16 @@ static void write_matched(const struct st_map_rule *rule, const struct st_map_re
         [ST_MAP_LOG] = "the run has no lines; run it with this map",
     };
     const char *plural = result->matched == 1 ? "" : "s";
+    bool is_known = result->counted != ST_MAP_NOT_KNOWN;
     char near[1024];
 
     write_near(result, near, sizeof(near));
-    if (result->counted == ST_MAP_NOT_KNOWN) {
+    if (!is_known && !result->is_sampled) {
         snprintf(ret, size, "not known how often: %s", not_known[rule->source]);
     } else if (result->matched == 0) {
-        snprintf(ret, size, "never matched%s%s%s", near[0] != '\0' ? "; did you mean " : "", near,
-                 near[0] != '\0' ? "?" : "");
+        snprintf(ret, size, "%s%s%s%s",
+                 is_known ? "never matched" : "not known how often: no sample of a stack has it",
+                 near[0] != '\0' ? "; did you mean " : "", near, near[0] != '\0' ? "?" : "");
     } else if (rule->source == ST_MAP_KERNEL) {
         snprintf(ret, size, "matched %" PRId64 " kernel%s that ran", result->matched, plural);
     } else if (result->counted == ST_MAP_RECORDED) {

@@ -5,11 +5,13 @@
 #include "analyzer/cmd/map_load.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "config/preset.h"
 
@@ -42,10 +44,10 @@ void st_map_mistake_text(const struct st_map_mistake *mistake, char *ret, size_t
     const char *between = mistake->origin[0] != '\0' ? ": " : "";
 
     if (mistake->line > 0) {
-        snprintf(ret, size, "%s%sline %d, column %d: %s", mistake->origin, between, mistake->line, mistake->column,
+        snprintf(ret, size, "%.200s%sline %d, column %d: %s", mistake->origin, between, mistake->line, mistake->column,
                  mistake->what);
     } else {
-        snprintf(ret, size, "%s%s%s", mistake->origin, between, mistake->what);
+        snprintf(ret, size, "%.200s%s%s", mistake->origin, between, mistake->what);
     }
 }
 
@@ -92,18 +94,22 @@ static enum st_map_verdict read_file(struct loader *loader, FILE *file, const ch
     return verdict;
 }
 
+/* Only regular files, as the library takes no other ones; without waiting for who writes a FIFO. */
 static enum st_map_verdict load_file(struct loader *loader, const char *path)
 {
-    FILE *file = fopen(path, "rce");
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    FILE *file = fd >= 0 ? fdopen(fd, "r") : NULL;
     enum st_map_verdict verdict = ST_MAP_UNREADABLE;
     struct stat status;
 
     if (file == NULL) {
         tell(loader, path, 0, 0, strerror(errno));
+        if (fd >= 0) close(fd);
         return ST_MAP_UNREADABLE;
     }
-    if (fstat(fileno(file), &status) == 0 && S_ISDIR(status.st_mode)) {
-        tell(loader, path, 0, 0, "is a folder; name a map file");
+    if (fstat(fd, &status) == 0 && !S_ISREG(status.st_mode)) {
+        tell(loader, path, 0, 0,
+             S_ISDIR(status.st_mode) ? "is a folder; name a map file" : "is no regular file; name a map file");
     } else {
         verdict = read_file(loader, file, path);
     }
@@ -202,10 +208,11 @@ void st_map_load_finish(struct st_map *map)
 bool st_map_load_check(const char *value, char *why, size_t why_bytes)
 {
     struct st_map map;
-    bool ok = st_map_load(value, &map, why, why_bytes);
+    bool ok = st_map_load(value, &map, why, why_bytes), is_empty = map.count == 0;
 
     st_map_load_finish(&map);
-    return ok;
+    if (ok && is_empty) snprintf(why, why_bytes, "has no rules");
+    return ok && !is_empty;
 }
 
 bool st_map_idle_rules(const struct st_map *map, char *ret, size_t size)

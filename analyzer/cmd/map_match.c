@@ -61,10 +61,44 @@ static void take_recorded(const struct st_map *map, const struct st_model *model
     }
 }
 
+bool st_map_globs_meet(const char *pattern, const char *name)
+{
+    enum { MOST = 255 };
+    bool rows[2][MOST + 1]; /* does the pattern so far meet the first n bytes of the name? */
+    bool *above = rows[0], *row = rows[1];
+    size_t length = strlen(name);
+
+    if (length > MOST) return false;
+    above[0] = true;
+    for (size_t n = 0; n < length; n++) above[n + 1] = above[n] && name[n] == '*';
+    for (; *pattern != '\0'; pattern++) {
+        bool *last = above;
+
+        row[0] = above[0] && *pattern == '*';
+        for (size_t n = 0; n < length; n++) {
+            if (*pattern == '*' || name[n] == '*') { /* one of the two takes nothing, or all that the other has */
+                row[n + 1] = above[n + 1] || row[n];
+            } else {
+                row[n + 1] = above[n] && (*pattern == '?' || *pattern == name[n]);
+            }
+        }
+        above = row;
+        row = last;
+    }
+    return above[length];
+}
+
+/* Stacks are looked at now and then, so functions of which there is no sample may have run. */
+static bool is_sampled(uint8_t source)
+{
+    return source == ST_MAP_PYTHON || source == ST_MAP_SYMBOL;
+}
+
 /* A name that was cut may match a pattern that goes on where it ends. */
 static bool matches(const struct st_map_rule *rule, const struct st_map_name *name)
 {
     if (st_map_glob(rule->pattern, name->text, NULL)) return true;
+    if (rule->source == ST_MAP_PYTHON && st_map_globs_meet(rule->pattern, name->text)) return true;
     return name->is_cut && strncmp(rule->pattern, name->text, strlen(name->text)) == 0;
 }
 
@@ -77,9 +111,10 @@ static void match_names(const struct st_map *map, const struct st_map_names *nam
         if (names->items[i].source != source) continue;
         for (uint32_t rule = 0; rule < map->count; rule++) {
             if (map->rules[rule].source != source) continue;
-            add_result(&ret[rule], ST_MAP_EVALUATED, 0); /* there are names: now 0 means something */
+            ret[rule].is_sampled = is_sampled(source);
+            if (!is_sampled(source)) add_result(&ret[rule], ST_MAP_EVALUATED, 0); /* now 0 means something */
             if (is_taken || !matches(&map->rules[rule], &names->items[i])) continue;
-            ret[rule].matched += names->items[i].count;
+            add_result(&ret[rule], ST_MAP_EVALUATED, names->items[i].count);
             is_taken = true;
         }
     }

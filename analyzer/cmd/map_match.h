@@ -21,6 +21,7 @@ struct st_map_result { /* of one rule */
     int64_t matched; /* entries, ranges, lines; kernel rules: kernels that ran; 0 where not known */
     const struct st_map_name *near[ST_MAP_NEAR]; /* of a rule that never matched: names that are like its pattern */
     uint32_t near_count;
+    bool is_sampled; /* there are names of its source, but not of all functions that ran: no match means not known */
 };
 
 /*
@@ -31,6 +32,10 @@ struct st_map_result { /* of one rule */
  */
 bool st_map_match(const struct st_map *map, const struct st_model *model, const struct st_map_names *names,
                   struct st_map_result *ret);
+
+/* Is there a text that both match? Of a Python function seen at a CUDA call the module may be known in part, and stands
+ * as a glob, too. */
+bool st_map_globs_meet(const char *pattern, const char *name);
 
 /* How unlike a pattern and a name are; the lower the nearer, ST_MAP_FAR and above: no relation. */
 enum { ST_MAP_FAR = 100 };

@@ -17,6 +17,7 @@ static void add(struct collecting *at, struct st_map_name name)
 {
     struct st_map_names *names = at->names;
 
+    if (name.text[0] == '\0') return; /* no rule can name it alone */
     if (names->count == at->capacity) {
         size_t capacity = at->capacity * 2 + 256;
         struct st_map_name *items = realloc(names->items, capacity * sizeof(*items));

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analyzer/util/text.h"
+
 const char *st_map_role_name(enum st_map_role role)
 {
     static const char *const names[] = {
@@ -144,15 +146,36 @@ static bool needs_quotes(const char *name)
            strstr(name, "->") != NULL;
 }
 
+/* `?` stands for what cannot be in a map or would not be printed as it is: control characters, what is no UTF-8. */
+static const char *copy_character(const char *name, char *ret, size_t *ret_length)
+{
+    uint32_t code;
+
+    *ret_length = st_utf8_decode(name, strlen(name), &code);
+    if (*ret_length > 0 && !st_code_is_unsafe(code)) {
+        memcpy(ret, name, *ret_length);
+        return name + *ret_length;
+    }
+    *ret = '?';
+    *ret_length = 1;
+    for (name++; ((unsigned char)*name & 0xC0) == 0x80;) name++; /* as st_map_glob() takes a character */
+    return name;
+}
+
 void st_map_rule_for(enum st_map_source source, const char *name, bool is_cut, const char *meaning, char *ret,
                      size_t size)
 {
     const char *quote = needs_quotes(name) ? "\"" : "";
     size_t used = (size_t)snprintf(ret, size, "%s %s", st_map_source_name(source), quote);
 
-    for (; *name != '\0' && used + 2 < size; name++) {
+    while (*name != '\0' && used + 5 < size) {
+        size_t length = strlen(name);
+        uint32_t code;
+
+        if (is_cut && length < 4 && st_utf8_decode(name, length, &code) == 0) break; /* cut within a character */
         if (quote[0] != '\0' && (*name == '"' || *name == '\\')) ret[used++] = '\\';
-        ret[used++] = (unsigned char)*name < ' ' || *name == 0x7f ? '?' : *name; /* a map has no control characters */
+        name = copy_character(name, ret + used, &length);
+        used += length;
     }
     if (used < size) snprintf(ret + used, size - used, "%s%s -> %s", is_cut ? "*" : "", quote, meaning);
 }

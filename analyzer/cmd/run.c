@@ -39,7 +39,7 @@ static void set_variable(const struct st_setting *setting, const char *value)
 
     if (value == NULL) value = "1";
     if (!st_value_is_usable(setting, value, why)) {
-        st_say_error("--%s=%s: %s", setting->option, value, why);
+        st_say_error("--%s=%.80s: %s", setting->option, value, why);
         exit(ST_EXIT_RUN_FAILED);
     }
     setenv(setting->variable, value, 1);

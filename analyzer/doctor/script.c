@@ -3,6 +3,7 @@
  * A program file before it runs: what the loader would do with it, and where a wrapper script may lose LD_PRELOAD. The
  * lines of a script are not interpreted: what looks like it is shown with its number.
  */
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,7 +52,8 @@ static void look_at_line(struct st_diagnosis *diagnosis, const char *line, int n
 
     if (assignment != NULL && strstr(assignment, "$LD_PRELOAD") == NULL && strstr(assignment, "${LD_PRELOAD") == NULL) {
         st_doctor_find(diagnosis, ST_FAULT_PRELOAD_REPLACED, "line %d: %s", number, line);
-    } else if (has_word(line, "env -i") || has_word(line, "sudo") || strstr(line, "unset LD_PRELOAD") != NULL) {
+    } else if (has_word(line, "env -i") || has_word(line, "sudo") || strstr(line, "unset LD_PRELOAD") != NULL ||
+               strstr(line, "-u LD_PRELOAD") != NULL) {
         st_doctor_find(diagnosis, ST_FAULT_PRELOAD_MISSING, "line %d: %s", number, line);
     }
 }
@@ -73,7 +75,8 @@ bool st_doctor_program(struct st_diagnosis *diagnosis, const char *path)
 {
     char start[4] = "", seen[ST_SEEN_BYTES];
     enum st_fault fault;
-    FILE *file = fopen(path, "re");
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* not to wait for who writes a FIFO */
+    FILE *file = fd >= 0 ? fdopen(fd, "r") : NULL;
     size_t length = file != NULL ? fread(start, 1, sizeof(start), file) : 0;
     bool is_program = length == sizeof(start) && memcmp(start, "\177ELF", sizeof(start)) == 0;
     bool is_script = length >= 2 && memcmp(start, "#!", 2) == 0;
@@ -88,6 +91,10 @@ bool st_doctor_program(struct st_diagnosis *diagnosis, const char *path)
     } else if (is_program && st_program_refuses(path, path, &fault, seen)) {
         st_doctor_find(diagnosis, fault, "%s", seen);
     }
-    if (file != NULL) fclose(file);
+    if (file != NULL) {
+        fclose(file);
+    } else if (fd >= 0) {
+        close(fd);
+    }
     return is_program || is_script;
 }

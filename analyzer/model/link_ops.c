@@ -332,7 +332,7 @@ static const char *row_name(const struct st_model_rule *rule, const struct st_ma
             return made->names[i];
         }
     }
-    if (!name[0] || made->count == sizeof(made->names) / sizeof(made->names[0])) {
+    if (!st_map_is_name(name) || made->count == sizeof(made->names) / sizeof(made->names[0])) {
         return "other";
     }
     return strcpy(made->names[made->count++], name);

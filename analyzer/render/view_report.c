@@ -521,7 +521,9 @@ static bool say_no_request(const struct st_report *report, const struct st_filte
         if (!st_view_outside(report, filter, style)) return false;
     }
     st_style_line(style, "%s", "");
-    st_style_line(style, "which functions could be stages (LIB: a shared library of the program, or the program):");
+    st_style_line(style, "names that were seen and could be stages, and functions of a library LIB of the program:");
+    st_style_line(style, "  stagetap map names%s%.1000s", filter->name_file && report->trace_count > 0 ? " " : "",
+                  filter->name_file && report->trace_count > 0 ? report->traces[0].file : "");
     st_style_line(style, "  nm -D --defined-only LIB | grep ' T '");
     st_style_line(style, "then name them, for example:");
     st_style_line(style, "  export STAGETAP_MAP='symbol make_picture -> request; symbol one_step -> sample step'");

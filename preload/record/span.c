@@ -33,20 +33,26 @@ static void emit_begin(struct st_thread *thread, const struct st_open_span *open
     }
 }
 
-static void emit_end(struct st_thread *thread, uint32_t span, enum st_span_end how)
+/* `cpu_ns` 0: not known. */
+static void emit_end_at(struct st_thread *thread, uint32_t span, enum st_span_end how, uint64_t at, uint64_t cpu_ns)
 {
-    uint64_t at = st_ticks();
     struct st_slot *slot = st_ring_reserve(thread, 1);
     if (slot) {
         slot->kind = ST_SLOT_SPAN_END;
         slot->code = (uint16_t)how;
         slot->span = span;
         slot->begin = at;
-        slot->end = st_sys_thread_cpu_ns();
+        slot->end = cpu_ns;
         slot->c = thread->late_ticks;
         slot->d = thread->is_inferred;
         st_ring_commit(thread, 1);
     }
+}
+
+static void emit_end(struct st_thread *thread, uint32_t span, enum st_span_end how)
+{
+    uint64_t at = st_ticks();
+    emit_end_at(thread, span, how, at, st_sys_thread_cpu_ns());
 }
 
 static struct st_open_span *innermost(struct st_thread *thread)
@@ -105,10 +111,17 @@ static uint32_t innermost_stage_name(struct st_thread *thread)
 
 static void pop(struct st_thread *thread, enum st_span_end how)
 {
+    enum st_span_role role = (enum st_span_role)innermost(thread)->role;
     emit_end(thread, innermost(thread)->span, how);
     thread->open_span_count--;
     struct st_open_span *outer = innermost(thread);
     thread->span = outer ? outer->span : 0;
+    if (role == ST_ROLE_REQUEST) {
+        st_window_request_end(thread);
+    } else if (role == ST_ROLE_STEP) {
+        st_window_step_end(thread);
+    }
+    st_window_popped(thread);
 }
 
 /* Is the row `name` called "<stage>/…"? */
@@ -176,6 +189,11 @@ void st_span_leave(struct st_thread *thread, uint32_t span, enum st_span_end how
             return;
         }
     }
+}
+
+void st_span_leave_for_ended(struct st_thread *thread, uint32_t span, uint64_t at_ticks)
+{
+    emit_end_at(thread, span, ST_END_MARKED, at_ticks, 0);
 }
 
 /* `load` and its parts are kept apart from requests, however they were opened (config/map.c says so of rules). */

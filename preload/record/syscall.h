@@ -49,6 +49,13 @@ static inline uint32_t st_sys_gettid(void)
 {
     return (uint32_t)st_syscall6(SYS_gettid, 0, 0, 0, 0, 0, 0);
 }
+/* Is there a thread `tid` in this process? */
+static inline int st_sys_has_thread(uint32_t tid)
+{
+    enum { ESRCH_RESULT = -3 };
+    long pid = st_syscall6(SYS_getpid, 0, 0, 0, 0, 0, 0);
+    return st_syscall6(SYS_tgkill, pid, (long)tid, 0, 0, 0, 0) != ESRCH_RESULT;
+}
 /* RLIMIT_FSIZE as it is now: a larger file would mean a signal to the target. */
 static inline uint64_t st_sys_largest_file_bytes(void)
 {

@@ -27,6 +27,7 @@
 #define INJECTION "NVTX_INJECTION64_PATH"
 #define PATH_BYTES 4096
 #define SETS 8
+#define NO_TRACKING (-2) /* NVTX_NO_PUSH_POP_TRACKING: what push and pop return where there is no tool */
 #define TABLE_ENTRIES 16
 
 /* The other tool's functions; NULL where it did not attach. */
@@ -64,8 +65,8 @@ MARK(w, const wchar_t *, ST_NVTX_MARK_W, st_nvtx_mark_wide)
 #define PUSH(suffix, type, ID, ours)                                                                                   \
     static inline int push_##suffix(unsigned set, type text)                                                           \
     {                                                                                                                  \
-        int level = ours(NULL, text);                                                                                  \
-        return CHAINED(set, core, ID) ? CALL(set, core, ID, int (*)(type), text) : level;                              \
+        ours(NULL, text);                                                                                              \
+        return CHAINED(set, core, ID) ? CALL(set, core, ID, int (*)(type), text) : NO_TRACKING;                        \
     }
 PUSH(ex, attributes_t, ST_NVTX_RANGE_PUSH_EX, st_nvtx_push_attributes)
 PUSH(a, const char *, ST_NVTX_RANGE_PUSH_A, st_nvtx_push)
@@ -73,9 +74,10 @@ PUSH(w, const wchar_t *, ST_NVTX_RANGE_PUSH_W, st_nvtx_push_wide)
 
 static inline int pop(unsigned set)
 {
-    int level = CHAINED(set, core, ST_NVTX_RANGE_POP) ? CALL(set, core, ST_NVTX_RANGE_POP, int (*)(void)) : 0;
-    int own_level = st_nvtx_pop(NULL);
-    return CHAINED(set, core, ST_NVTX_RANGE_POP) ? level : own_level;
+    int level = NO_TRACKING;
+    if (CHAINED(set, core, ST_NVTX_RANGE_POP)) level = CALL(set, core, ST_NVTX_RANGE_POP, int (*)(void));
+    st_nvtx_pop(NULL);
+    return level;
 }
 
 #define START(suffix, type, ID, ours)                                                                                  \
@@ -118,15 +120,15 @@ static inline void domain_end(unsigned set, void *domain, uint64_t id)
 
 static inline int domain_push(unsigned set, void *domain, attributes_t attributes)
 {
-    int level = st_nvtx_push_attributes(domain, attributes);
-    if (!CHAINED(set, core2, ST_NVTX_DOMAIN_RANGE_PUSH_EX)) return level;
+    st_nvtx_push_attributes(domain, attributes);
+    if (!CHAINED(set, core2, ST_NVTX_DOMAIN_RANGE_PUSH_EX)) return NO_TRACKING;
     return CALL(set, core2, ST_NVTX_DOMAIN_RANGE_PUSH_EX, int (*)(void *, attributes_t), domain, attributes);
 }
 
 static inline int domain_pop(unsigned set, void *domain)
 {
-    int level = st_nvtx_pop(domain);
-    if (!CHAINED(set, core2, ST_NVTX_DOMAIN_RANGE_POP)) return level;
+    st_nvtx_pop(domain);
+    if (!CHAINED(set, core2, ST_NVTX_DOMAIN_RANGE_POP)) return NO_TRACKING;
     return CALL(set, core2, ST_NVTX_DOMAIN_RANGE_POP, int (*)(void *), domain);
 }
 

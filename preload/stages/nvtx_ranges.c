@@ -3,7 +3,7 @@
  * NVTX ranges of the calling thread; see nvtx_ranges.h. Pushes are kept per thread, matched or not, so that
  * pops find theirs. A started range that ends on another thread cannot be closed there (spans belong to
  * their thread): it is marked, and its own thread closes it at its next NVTX or CUDA call; the trace says by how much
- * that was late.
+ * that was late. If its own thread has ended, nobody else minds it, and it is closed at once.
  *
  * Every name is noted (seen.h), matched or not, for who has no map yet.
  */
@@ -16,6 +16,7 @@
 
 #include "at_call.h"
 #include "preload/record/record.h"
+#include "preload/record/syscall.h"
 #include "seen.h"
 #include "stages.h"
 
@@ -30,6 +31,7 @@ enum { STARTED_FREE = 0, STARTED_BUSY = UINT64_MAX };
 static struct started {
     _Atomic uint64_t id; /* or one of the two above; release, pairs with find_started */
     struct st_thread *owner;
+    uint32_t thread;      /* its number: the block may be another thread's by now */
     uint64_t token;
     uint64_t end_ticks;   /* … at that time */
     _Atomic bool is_over; /* ended on another thread; release, pairs with close_ranges_over */
@@ -180,21 +182,12 @@ static struct name meet_attributes(const struct st_nvtx_attributes *attributes)
 
 static void close_ranges_over(void);
 
-/* Ranges of `domain` among the first `count` pushed ones: the level that NVTX returns. */
-static int level_of(const struct st_thread *thread, uint32_t count, const void *domain)
-{
-    int level = 0;
-    for (uint32_t i = 0; i < count; i++) level += thread->pushed[i].domain == domain;
-    return level;
-}
-
-static int push(void *domain, struct name name)
+static void push(void *domain, struct name name)
 {
     struct st_thread *thread = st_thread_self();
 
     close_ranges_over();
-    if (thread == NULL || !st_thread_claim(thread)) return 0;
-    int level = level_of(thread, thread->pushed_count, domain);
+    if (thread == NULL || !st_thread_claim(thread)) return;
     if (thread->pushed_count == ST_MAX_PUSHED_RANGES) {
         thread->pushed_beyond++;
     } else {
@@ -202,55 +195,51 @@ static int push(void *domain, struct name name)
         thread->pushed[thread->pushed_count++] = (struct st_pushed_range){domain, token};
     }
     st_thread_release(thread);
-    return level;
 }
 
-int st_nvtx_push(void *domain, const char *name)
+void st_nvtx_push(void *domain, const char *name)
 {
-    return push(domain, meet(name));
+    push(domain, meet(name));
 }
 
-int st_nvtx_push_wide(void *domain, const wchar_t *name)
+void st_nvtx_push_wide(void *domain, const wchar_t *name)
 {
     char buffer[NAME_BYTES];
-    return st_nvtx_push(domain, narrow(name, buffer));
+    st_nvtx_push(domain, narrow(name, buffer));
 }
 
-int st_nvtx_push_attributes(void *domain, const struct st_nvtx_attributes *attributes)
+void st_nvtx_push_attributes(void *domain, const struct st_nvtx_attributes *attributes)
 {
-    return push(domain, meet_attributes(attributes));
+    push(domain, meet_attributes(attributes));
 }
 
-static int pop(struct st_thread *thread, void *domain)
+static void pop(struct st_thread *thread, void *domain)
 {
     if (thread->pushed_beyond > 0) {
         thread->pushed_beyond--;
-        return ST_MAX_PUSHED_RANGES;
+        return;
     }
     uint32_t i = thread->pushed_count;
     while (i > 0 && thread->pushed[i - 1].domain != domain) i--;
-    if (i == 0) return -1; /* nothing is open in this domain */
+    if (i == 0) return; /* nothing is open in this domain */
     st_stage_leave(thread->pushed[i - 1].token, ST_END_MARKED);
-    int level = level_of(thread, i, domain) - 1;
     memmove(&thread->pushed[i - 1], &thread->pushed[i], (thread->pushed_count - i) * sizeof(thread->pushed[0]));
     thread->pushed_count--;
-    return level;
 }
 
-int st_nvtx_pop(void *domain)
+void st_nvtx_pop(void *domain)
 {
     struct st_thread *thread = st_thread_self();
 
     close_ranges_over();
-    if (thread == NULL || !st_thread_claim(thread)) return -1;
-    int level = pop(thread, domain);
+    if (thread == NULL || !st_thread_claim(thread)) return;
+    pop(thread, domain);
     st_thread_release(thread);
-    return level;
 }
 
 /* ---- started ranges ---- */
 
-static struct started *claim_started(void)
+static struct started *find_free(void)
 {
     for (uint32_t i = 0; i < MAX_STARTED; i++) {
         uint64_t expected = STARTED_FREE;
@@ -268,6 +257,46 @@ static void free_started(struct started *range)
     atomic_store_explicit(&range->id, STARTED_FREE, memory_order_release);
 }
 
+/* Has its thread ended, as far as is known without asking the system? */
+static bool is_orphan(const struct started *range)
+{
+    return range->owner->index != range->thread ||
+           atomic_load_explicit(&range->owner->state, memory_order_relaxed) != ST_THREAD_RUNNING;
+}
+
+/* Free the place of an orphan; a range that was ended is closed. */
+static void bury(struct started *range)
+{
+    uint64_t id = atomic_load_explicit(&range->id, memory_order_acquire);
+
+    if (id == STARTED_FREE || id == STARTED_BUSY) return;
+    if (!atomic_compare_exchange_strong(&range->id, &id, STARTED_BUSY)) return;
+    if (atomic_load_explicit(&range->is_over, memory_order_acquire)) {
+        st_stage_leave_for_ended(range->token, range->end_ticks);
+        atomic_fetch_sub_explicit(&over_count, 1, memory_order_relaxed);
+    }
+    free_started(range);
+}
+
+/* A free place; ranges that ended threads left open make room. */
+static struct started *claim_started(void)
+{
+    struct started *range = find_free();
+
+    if (range != NULL) return range;
+    for (uint32_t i = 0; i < MAX_STARTED; i++) {
+        uint64_t id = atomic_load_explicit(&started[i].id, memory_order_acquire);
+        if (id != STARTED_FREE && id != STARTED_BUSY && is_orphan(&started[i])) bury(&started[i]);
+    }
+    return find_free();
+}
+
+void st_nvtx_fork_child(void)
+{
+    for (uint32_t i = 0; i < MAX_STARTED; i++) free_started(&started[i]);
+    atomic_store_explicit(&over_count, 0, memory_order_relaxed);
+}
+
 static uint64_t start(struct name name, uint64_t id)
 {
     struct started *range = name.is_matched ? claim_started() : NULL;
@@ -277,6 +306,7 @@ static uint64_t start(struct name name, uint64_t id)
     if (range == NULL) return id;
     range->token = st_stage_enter(name.match.rule, name.match.name);
     range->owner = st_thread_current;
+    range->thread = range->owner != NULL ? range->owner->index : 0;
     if (range->token == 0) {
         free_started(range);
     } else {
@@ -316,7 +346,7 @@ static void close_ranges_over(void)
     if (atomic_load_explicit(&over_count, memory_order_acquire) == 0) return;
     for (uint32_t i = 0; i < MAX_STARTED; i++) {
         if (!atomic_load_explicit(&started[i].is_over, memory_order_acquire)) continue;
-        if (started[i].owner != thread) continue;
+        if (started[i].owner != thread || started[i].thread != thread->index) continue;
         st_span_doubt(thread, false, st_ticks() - started[i].end_ticks);
         st_stage_leave(started[i].token, ST_END_ABANDONED);
         st_span_doubt(thread, false, 0);
@@ -336,7 +366,7 @@ void st_nvtx_range_end(uint64_t id)
 
     close_ranges_over();
     if (range == NULL) return;
-    if (range->owner == st_thread_current) {
+    if (range->owner == st_thread_current && range->thread == range->owner->index) {
         st_stage_leave(range->token, ST_END_MARKED);
         free_started(range);
         return;
@@ -346,6 +376,10 @@ void st_nvtx_range_end(uint64_t id)
     st_at_call(close_before_call); /* the owner may launch more before its next NVTX call */
     if (!atomic_exchange_explicit(&range->is_over, true, memory_order_release)) {
         atomic_fetch_add_explicit(&over_count, 1, memory_order_release);
+    }
+    for (uint32_t i = 0; i < MAX_STARTED; i++) { /* this one, and others whose threads were just about to end */
+        if (!atomic_load_explicit(&started[i].is_over, memory_order_acquire)) continue;
+        if (is_orphan(&started[i]) || !st_sys_has_thread(started[i].owner->tid)) bury(&started[i]);
     }
 }
 

@@ -11,17 +11,20 @@
 
 #include "nvtx_abi.h"
 
-/* A domain is known by its handle; NULL is the default one. push and pop return the level (0 = outermost). */
-int st_nvtx_push(void *domain, const char *name);
-int st_nvtx_push_wide(void *domain, const wchar_t *name);
-int st_nvtx_push_attributes(void *domain, const struct st_nvtx_attributes *attributes);
-int st_nvtx_pop(void *domain);
+/* A domain is known by its handle; NULL is the default one. */
+void st_nvtx_push(void *domain, const char *name);
+void st_nvtx_push_wide(void *domain, const wchar_t *name);
+void st_nvtx_push_attributes(void *domain, const struct st_nvtx_attributes *attributes);
+void st_nvtx_pop(void *domain);
 
 /* `id` 0: make one up. Returns the id. */
 uint64_t st_nvtx_range_start(const char *name, uint64_t id);
 uint64_t st_nvtx_range_start_wide(const wchar_t *name, uint64_t id);
 uint64_t st_nvtx_range_start_attributes(const struct st_nvtx_attributes *attributes, uint64_t id);
 void st_nvtx_range_end(uint64_t id);
+
+/* In the child of a fork: the ranges are its parent's. */
+void st_nvtx_fork_child(void);
 
 void st_nvtx_mark(const char *name);
 void st_nvtx_mark_wide(const wchar_t *name);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Names that a rule could match, as they were met: for a user who has no map yet, and for rules that matched nothing
- * (`stagetap map names`, `map check`). At most ST_SEEN_NAMES of them; more are counted. They survive fork.
+ * (`stagetap map names`, `map check`). At most ST_SEEN_NAMES of them; more are counted.
  */
 #ifndef ST_STAGES_SEEN_H
 #define ST_STAGES_SEEN_H
@@ -21,6 +21,9 @@ void st_seen_note(enum st_map_source source, const char *text);
  * name that was not counted was seen 0 times. */
 uint32_t st_seen_place(enum st_map_source source, const char *text);
 void st_seen_count(uint32_t place);
+
+/* The names keep their places, but have not been met. */
+void st_seen_fork_child(void);
 
 /* The n-th name, from 0, in the order they were met; false at the end. Any thread. */
 bool st_seen_get(uint32_t n, enum st_map_source *ret_source, uint64_t *ret_count, const char **ret_text);

@@ -11,10 +11,12 @@
 #include <string.h>
 
 #include "nvtx.h"
+#include "nvtx_ranges.h"
 #include "preload/record/record.h"
 #include "preload/watch/watch.h"
 #include "python.h"
 #include "recognise.h"
+#include "seen.h"
 
 #define MAX_EXPANDED 64 /* row names made from $1 … $9; what comes later is "other" */
 #define SOURCES (ST_MAP_LOG + 1)
@@ -48,7 +50,8 @@ static uint32_t expanded_name(struct st_thread *thread, const char *name, const 
     uint32_t count = atomic_load_explicit(&stages.expanded_count, memory_order_relaxed);
     uint32_t row;
 
-    if (st_map_expand(name, captures, text, sizeof(text)) == 0) return st_row_name(thread, "other");
+    st_map_expand(name, captures, text, sizeof(text));
+    if (!st_map_is_name(text)) return st_row_name(thread, "other");
     for (uint32_t i = 0; i < count && i < MAX_EXPANDED; i++) {
         row = atomic_load_explicit(&stages.expanded[i], memory_order_relaxed);
         if (row != 0 && strcmp(st_row_name_text(row), text) == 0) return row;
@@ -226,6 +229,15 @@ void st_stage_leave(uint64_t token, int how)
     }
 }
 
+void st_stage_leave_for_ended(uint64_t token, uint64_t at_ticks)
+{
+    struct st_thread *thread = st_thread_self();
+    uint32_t rule = (uint32_t)(token >> 32) - 1;
+
+    if (thread != NULL && token != ST_WATCH_BYPASS && stages.map->rules[rule].role != ST_MAP_STEP_END)
+        st_span_leave_for_ended(thread, (uint32_t)token, at_ticks);
+}
+
 void st_stage_instant(uint16_t rule, uint32_t name)
 {
     enum st_map_role role = (enum st_map_role)stages.map->rules[rule].role;
@@ -234,6 +246,14 @@ void st_stage_instant(uint16_t rule, uint32_t name)
         role != ST_MAP_END_REQUEST)
         return;
     st_stage_leave(st_stage_enter(rule, name), ST_END_MARKED);
+}
+
+void st_stages_fork_child(void)
+{
+    for (uint32_t i = 0; i < ST_STAGES_MAX_RULES; i++)
+        atomic_store_explicit(&stages.matched[i], 0, memory_order_relaxed);
+    st_seen_fork_child();
+    st_nvtx_fork_child();
 }
 
 /* ---- facts ---- */

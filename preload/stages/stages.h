@@ -32,6 +32,9 @@ bool st_stages_add_python(void);
 /* Constructor, after st_watch_start(). `on_request` is called each time before a request opens (plain C). */
 void st_stages_start(void (*on_request)(void));
 
+/* In the child of a fork, whose trace is its own: nothing matched yet, nothing was seen, no range is open. */
+void st_stages_fork_child(void);
+
 /* ---- hooks of preload/watch (st_watch_hooks), also used by the other sources ---- */
 
 /*
@@ -41,6 +44,9 @@ void st_stages_start(void (*on_request)(void));
  */
 uint64_t st_stage_enter(uint16_t rule, uint32_t name);
 void st_stage_leave(uint64_t token, int how); /* how: enum st_span_end */
+
+/* The same, at an instant now past, for a stage whose own thread ended with it open. Any thread. */
+void st_stage_leave_for_ended(uint64_t token, uint64_t at_ticks);
 
 /* An instant that `rule` matched (a mark): only `begin …`, `end …` and `step-end` mean something for it. */
 void st_stage_instant(uint16_t rule, uint32_t name);

@@ -397,6 +397,7 @@ def programs(checks, folder):
         '# export LD_PRELOAD=libx.so': set(),
         'exec env -i PATH=/bin ./generate': {'preload-missing'},
         'sudo ./generate': {'preload-missing'},
+        'exec env -u LD_PRELOAD ./generate': {'preload-missing'},
         'pseudonym=1': set(),
     }
     for line, want in scripts.items():
@@ -406,6 +407,10 @@ def programs(checks, folder):
         document = doctor(checks, want, f'a script: {line}', path)
         for finding in document['findings']:
             checks.equal(f'line 2: {line}', finding['seen'], f'a script: {line}: its line')
+    path = os.path.join(folder, 'fifo')
+    os.mkfifo(path)
+    result = lib.stagetap('doctor', path, timeout=10)
+    checks.ok(result.returncode == 3 and 'not a regular file' in result.stderr, 'a FIFO is not waited for', result.stderr)
 
 
 # ---- the table ---------------------------------------------------------------------------------------

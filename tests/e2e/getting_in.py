@@ -252,6 +252,11 @@ def lost(checks, folder):
             f'libcuda.so.1 was loaded and never called{more}',
         ),
     ]
+    for name, line, fault in (('drops', f'unset LD_PRELOAD; exec {idle}', 'preload-missing'),
+                              ('sets', f'LD_PRELOAD= {idle}; exit 3', 'preload-replaced')):
+        wrapper = write(folder, f'{name}.sh', f'#!/bin/sh\n{line}\n', 0o755)
+        lost_there = f'{wrapper}, line 2: {line} [{fault}]: the library may be lost there · stagetap doctor {wrapper}'
+        cases.append((f'a script that {name}', [wrapper], lost_there))
     for label, command, want in cases:
         result = run([lib.STAGETAP, 'run', '--', *command], folder)
         said = re.sub(r'\(pid \d+\)', '(pid N)', result.stderr)

@@ -56,11 +56,24 @@ def check_others(checks, folder):
                      f'{mapping}: what it and those that belong to it were checked against')
 
 
+def check_namesake(checks, folder):
+    """A program that is called generate and is not the demo: its NVTX ranges count."""
+    program = os.path.join(folder, 'bin', 'generate')
+    shutil.copy(lib.program('nvtx_script'), program)
+    traced = lib.Traced(folder, [program] + '+request +encode k - -'.split(), name='namesake')
+    found, line = map_of(checks, traced, 'namesake')
+    checks.equal(('auto', ''), (found.get('name'), found.get('why')), 'another program called generate: auto')
+    document = lib.report(checks, '--request', 'all', traced.trace, what='namesake')
+    rows = [lib.rows(request) for request in document['requests']] if document else []
+    checks.equal([1], [row.get('encode', {}).get('launches') for row in rows], 'another program called generate: stages')
+
+
 def main():
     checks = lib.Checks()
     with lib.workdir() as folder:
         check_programs(checks, folder)
         check_others(checks, folder)
+        check_namesake(checks, folder)
     checks.finish()
 
 

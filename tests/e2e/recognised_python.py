@@ -249,6 +249,12 @@ def check_others(checks, folder):
             rows = lib.rows(request)
             checks.equal((1, STEPS, 6 * STEPS), (rows['sample']['calls'], rows['sample/step']['calls'],
                                                  rows['sample']['launches']), f'comfyui: request {request["id"]}')
+    run = traced(folder, 'pictures.py', name='unmapped', mapping='nvtx request -> request')
+    result = lib.stagetap('map', 'check', 'diffusers', run.trace)
+    checks.ok(result.returncode == 0 and 'never matched' not in result.stdout and 'no sample of a stack' in result.stdout,
+              'a run without Python rules: what no sample of a stack has is not known', result.stdout[-600:])
+    said = result.stdout.split(':DiffusionPipeline.to ->')[1].splitlines()[2]
+    checks.ok('matches names that were seen' in said, 'a run without Python rules: a module that is known in part', said)
     document, line = reported(checks, folder, 'numbers_only.py', 'no preset')
     if document:
         checks.equal('auto', document['traces'][0]['map']['name'], 'no preset: auto')

@@ -288,6 +288,8 @@ static void test_parts_of_a_value(void **state)
         {"log \"a/b+c\" -> d", "R:log \"a/b+c\" -> d|"},
         {"symbl a+b -> c", "R:symbl a+b -> c|"}, /* no preset has a blank: the parser will say what is wrong */
         {"x -> y", "R:x -> y|"},
+        {"demo+nvtx a+b", "P:demo|R:nvtx a+b|"}, /* the same, though the arrow is missing */
+        {"log files/my.map", "F:log files/my.map|"},
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

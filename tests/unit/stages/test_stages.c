@@ -13,6 +13,8 @@
 #include <cmocka.h>
 
 #include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "preload/record/record.h"
 #include "preload/stages/nvtx.h"
@@ -31,6 +33,8 @@ static char line[4096];
         assert_string_equal(line, expected);                                                                           \
         line[0] = '\0';                                                                                                \
     } while (0)
+
+#define NO_TRACKING (-2) /* what push and pop return without us, too */
 
 __thread struct st_thread *st_thread_current;
 __thread uint32_t st_suppress;
@@ -72,6 +76,11 @@ uint32_t st_span_enter(struct st_thread *thread, enum st_span_role role, uint32_
 void st_span_leave(struct st_thread *thread, uint32_t span, enum st_span_end how)
 {
     NOTE("-%u:%d%s ", span, how, thread->late_ticks > 0 ? "+" : "");
+}
+
+void st_span_leave_for_ended(struct st_thread *thread, uint32_t span, uint64_t at_ticks)
+{
+    NOTE("-%u:ended%s ", span, at_ticks <= st_ticks() ? "" : " in the future");
 }
 
 void st_span_begin(struct st_thread *thread, uint32_t name, uint32_t rule)
@@ -326,13 +335,13 @@ static void test_nvtx_alone(void **state)
         assert_true(library.core[i] != NULL && library.core2[i] != NULL);
     }
     last_span = 0;
-    assert_int_equal(push(&library, "decode_latents"), 0);
-    assert_int_equal(push(&library, "something else"), 1);
-    assert_int_equal(push(&library, "step 3"), 2);
-    assert_int_equal(pop(&library), 2);
-    assert_int_equal(pop(&library), 1);
-    assert_int_equal(pop(&library), 0);
-    assert_int_equal(pop(&library), -1); /* one too many */
+    assert_int_equal(push(&library, "decode_latents"), NO_TRACKING);
+    assert_int_equal(push(&library, "something else"), NO_TRACKING);
+    assert_int_equal(push(&library, "step 3"), NO_TRACKING);
+    assert_int_equal(pop(&library), NO_TRACKING);
+    assert_int_equal(pop(&library), NO_TRACKING);
+    assert_int_equal(pop(&library), NO_TRACKING);
+    assert_int_equal(pop(&library), NO_TRACKING); /* one too many */
     assert_line("+1:1:decode:9 +2:3::10 -2:4 -1:4 ");
     CORE(&library, ST_NVTX_RANGE_PUSH_W, push_wide_fn)(L"\u00e4\u20ac\U0001f600");
     pop(&library);
@@ -374,16 +383,16 @@ static void test_nvtx_domains(void **state)
     assert_non_null(other);
     last_span = 0;
     attributes.message.registered = decode;
-    assert_int_equal(domain_push(one, &attributes), 0);
+    assert_int_equal(domain_push(one, &attributes), NO_TRACKING);
     attributes.message.registered = other;
-    assert_int_equal(domain_push(two, &attributes), 0); /* levels count per domain */
-    assert_int_equal(push(&library, "step 1"), 0);
-    assert_int_equal(domain_pop(one), 0); /* not the last one pushed */
+    assert_int_equal(domain_push(two, &attributes), NO_TRACKING);
+    assert_int_equal(push(&library, "step 1"), NO_TRACKING);
+    assert_int_equal(domain_pop(one), NO_TRACKING); /* not the last one pushed */
     assert_line("+1:1:decode:9 +2:3::10 -1:4 ");
-    assert_int_equal(pop(&library), 0);
+    assert_int_equal(pop(&library), NO_TRACKING);
     assert_line("-2:4 ");
-    assert_int_equal(domain_pop(two), 0);
-    assert_int_equal(domain_pop(two), -1);
+    assert_int_equal(domain_pop(two), NO_TRACKING);
+    assert_int_equal(domain_pop(two), NO_TRACKING);
     attributes.message.registered = (void *)0x1234; /* never registered */
     domain_push(one, &attributes);
     domain_pop(one);
@@ -453,6 +462,82 @@ static void test_nvtx_started(void **state)
     assert_line("+1:1:decode:9 -1:4 ");
 }
 
+static uint64_t times_seen(const char *text)
+{
+    enum st_map_source source;
+    const char *name;
+    uint64_t count;
+
+    for (uint32_t n = 0; st_seen_get(n, &source, &count, &name); n++)
+        if (source == ST_MAP_NVTX && strcmp(name, text) == 0) return count;
+    return UINT64_MAX;
+}
+
+static void *start_here(void *arg)
+{
+    shared_id = CORE(&shared, ST_NVTX_RANGE_START_A, start_fn)("decode");
+    st_thread_current->tid = (uint32_t)syscall(SYS_gettid);
+    return st_thread_current;
+}
+
+/* Start a range on a thread of its own, and wait until that is really gone. Returns its block. */
+static struct st_thread *start_and_die(void)
+{
+    pthread_t thread;
+    void *block;
+
+    pthread_create(&thread, NULL, start_here, NULL);
+    pthread_join(thread, &block);
+    while (syscall(SYS_tgkill, getpid(), ((struct st_thread *)block)->tid, 0) == 0) usleep(100);
+    return block;
+}
+
+static void test_nvtx_orphans(void **state)
+{
+    load(&shared);
+    end_fn end = CORE(&shared, ST_NVTX_RANGE_END, end_fn);
+    last_span = 0;
+    start_and_die();
+    end(shared_id);
+    assert_line("+1:1:decode:9 -1:ended ");
+    end(shared_id);
+    assert_line("");
+
+    struct st_thread *next = start_and_die();
+    next->index++; /* its block went to a thread that lives */
+    next->tid = (uint32_t)syscall(SYS_gettid);
+    struct st_thread *own = st_thread_current;
+    st_thread_current = next;
+    end(shared_id); /* not of the new thread's own spans */
+    st_thread_current = own;
+    assert_line("+2:1:decode:9 -2:ended ");
+
+    for (int i = 0; i < 300; i++) atomic_store(&start_and_die()->state, ST_THREAD_FREE); /* nobody ends them */
+    line[0] = '\0';
+    last_span = 0;
+    end(CORE(&shared, ST_NVTX_RANGE_START_A, start_fn)("decode"));
+    assert_line("+1:1:decode:9 -1:4 ");
+}
+
+static void test_forked(void **state)
+{
+    load(&shared);
+    last_span = 0;
+    assert_true(st_stages_matched(9) > 0);
+    push(&shared, "seen before the fork");
+    uint64_t id = CORE(&shared, ST_NVTX_RANGE_START_A, start_fn)("decode");
+    st_stages_fork_child();
+    CORE(&shared, ST_NVTX_RANGE_END, end_fn)(id);
+    pop(&shared);
+    assert_line("+1:1:decode:9 "); /* the parent's, not ours to end */
+    assert_int_equal(st_stages_matched(9), 0);
+    assert_int_equal(times_seen("seen before the fork"), 0);
+    push(&shared, "decode");
+    pop(&shared);
+    assert_int_equal(st_stages_matched(9), 1);
+    line[0] = '\0';
+}
+
 /* ---- another tool ---- */
 
 static int tool_push(const char *name)
@@ -492,7 +577,7 @@ static void test_nvtx_chained(void **state)
     assert_ptr_equal(library.core[ST_NVTX_RANGE_PUSH_A], second.core[ST_NVTX_RANGE_PUSH_A]); /* one set serves both */
     last_span = 0;
     assert_int_equal(push(&library, "decode"), 42);
-    assert_int_equal(pop(&library), 0); /* the tool has no pop: our own level */
+    assert_int_equal(pop(&library), NO_TRACKING); /* the tool has no pop */
     assert_line("+1:1:decode:9 tool:decode -1:4 ");
     assert_int_equal(CORE(&library, ST_NVTX_RANGE_START_A, start_fn)("decode"), 4711);
     CORE(&library, ST_NVTX_RANGE_END, end_fn)(4711);
@@ -539,17 +624,6 @@ static void test_environment(void **state)
     assert_string_equal(answer("NVTX_INJECTION64"), "x");
     assert_null(answer("no such variable"));
     unsetenv("NVTX_INJECTION64_PATH");
-}
-
-static uint64_t times_seen(const char *text)
-{
-    enum st_map_source source;
-    const char *name;
-    uint64_t count;
-
-    for (uint32_t n = 0; st_seen_get(n, &source, &count, &name); n++)
-        if (source == ST_MAP_NVTX && strcmp(name, text) == 0) return count;
-    return UINT64_MAX;
 }
 
 static void test_names_are_seen(void **state)
@@ -623,7 +697,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_symbols),    cmocka_unit_test(test_nvtx_alone),   cmocka_unit_test(test_nvtx_domains),
-        cmocka_unit_test(test_nvtx_deep),  cmocka_unit_test(test_nvtx_started), cmocka_unit_test(test_nvtx_chained),
+        cmocka_unit_test(test_nvtx_deep),  cmocka_unit_test(test_nvtx_started), cmocka_unit_test(test_nvtx_orphans),
+        cmocka_unit_test(test_nvtx_chained), cmocka_unit_test(test_forked),
         cmocka_unit_test(test_many_names), cmocka_unit_test(test_environment), cmocka_unit_test(test_names_are_seen),
         cmocka_unit_test(test_recognised),
     };

@@ -73,6 +73,11 @@ static void test_rules_for_names(void **state)
         {"a->b", "nvtx \"a->b\" -> x"},
         {"#1", "nvtx \"#1\" -> x"},
         {"a\nb", "nvtx a?b -> x"},
+        {"caf\xe9", "nvtx caf? -> x"},
+        {"\xe9t\xc3\xa9", "nvtx ?t\xc3\xa9 -> x"},
+        {"\xf4\x90\x80\x80\x80z", "nvtx ?z -> x"},
+        {"\xe2\x82", "nvtx ? -> x"},
+        {"a\xed\xa0\x80z\xe2\x80\x8b", "nvtx a?z? -> x"},
         {"void f<int*>()", "nvtx \"void f<int*>()\" -> x"},
     };
     char rule[512];
@@ -85,6 +90,8 @@ static void test_rules_for_names(void **state)
     }
     st_map_rule_for(ST_MAP_KERNEL, "cut off", true, "decode", rule, sizeof(rule));
     assert_string_equal(rule, "kernel \"cut off*\" -> decode");
+    st_map_rule_for(ST_MAP_NVTX, "pay \xe2\x82", true, "x", rule, sizeof(rule));
+    assert_string_equal(rule, "nvtx \"pay *\" -> x");
     st_map_rule_for(ST_MAP_KERNEL, "cut off", false, "decode", rule, 12);
     assert_int_equal(strlen(rule), 11);
 }
@@ -158,6 +165,33 @@ static void test_distance(void **state)
     assert_true(st_map_distance(ST_MAP_NVTX, "*", "") < far);
 }
 
+static void test_globs_meet(void **state)
+{
+    static const struct {
+        const char *pattern, *name;
+        bool meet;
+    } cases[] = {
+        {"a.b:C.f", "a.b:C.f", true},
+        {"a.b:C.f", "*b:C.f", true},
+        {"a.*:*C*.f", "*b:BigC.f", true},
+        {"a.b:C.f", "*c:C.f", false},
+        {"a.b:C.f", "*:C.f", true},
+        {"a.b:C.f", "*b:C.g", false},
+        {"a.b:C.f", "*b:*f", true}, /* before 3.11 */
+        {"a.b:C.g", "*b:*f", false},
+        {"a?b:f", "a.*:f", true},
+        {"*", "", true},
+        {"", "*", true},
+        {"?", "", false},
+        {"ab*", "*cd", true},
+        {"ab", "*cd", false},
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        if (st_map_globs_meet(cases[i].pattern, cases[i].name) != cases[i].meet)
+            fail_msg("'%s' and '%s'", cases[i].pattern, cases[i].name);
+}
+
 static void test_long_texts(void **state)
 {
     char pattern[1000], name[1000];
@@ -169,6 +203,7 @@ static void test_long_texts(void **state)
     st_map_distance(ST_MAP_PYTHON, pattern, name); /* reads and writes nothing beyond */
     pattern[20] = name[20] = ':';
     st_map_distance(ST_MAP_PYTHON, pattern, name);
+    assert_false(st_map_globs_meet(pattern, name));
 }
 
 int main(void)
@@ -176,6 +211,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sentences), cmocka_unit_test(test_rules_for_names), cmocka_unit_test(test_meanings),
         cmocka_unit_test(test_warnings),  cmocka_unit_test(test_distance),        cmocka_unit_test(test_long_texts),
+        cmocka_unit_test(test_globs_meet),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -94,6 +94,8 @@ static void test_map_mistakes_have_a_place(void **state)
     check_map("demo+", "empty name");
     check_map("/nowhere/x.map", "/nowhere/x.map: No such file");
     check_map("/tmp/", "folder");
+    check_map("/dev/null", "regular file");
+    check_map("# nothing -> here", "no rules");
     check_map("demo+/nowhere/x.map", "/nowhere/x.map");
 }
 
