@@ -260,20 +260,6 @@ static void say_where(const uint8_t run[16], const struct st_launch *launch, con
     st_found_finish(&found);
 }
 
-/* One line where the map has rules that nothing follows in this version. */
-static void say_idle_rules(void)
-{
-    const char *value = getenv(st_settings[ST_SET_MAP].variable);
-    struct st_map map;
-    char why[ST_WHY_BYTES];
-
-    if (value == NULL || value[0] == '\0') return;
-    if (st_map_load(value, &map, why, sizeof(why)) && st_map_idle_rules(&map, why, sizeof(why))) {
-        st_say_error("%s: %s", st_settings[ST_SET_MAP].variable, why);
-    }
-    st_map_load_finish(&map);
-}
-
 static int run_target(char **command)
 {
     struct st_aftermath aftermath;
@@ -326,7 +312,6 @@ static int run(int argc, char **argv)
     }
     if (!put_in_front("LD_PRELOAD", " :", library)) return ST_EXIT_RUN_FAILED;
     if (wants_audit() && !set_audit(library)) return ST_EXIT_RUN_FAILED;
-    say_idle_rules();
     if (options.print_env) {
         print_environment();
         return ST_EXIT_OK;
