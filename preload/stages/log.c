@@ -51,15 +51,14 @@ static void post(struct st_lines *lines, const struct st_stage_match *match, uin
     struct post *to = &posts[n % POSTS];
 
     atomic_store_explicit(&to->ready, 0, memory_order_relaxed);
-    atomic_thread_fence(memory_order_release); /* pairs with the fence in read_post() */
-    atomic_store_explicit(&to->at_ticks, st_ticks(), memory_order_relaxed);
-    atomic_store_explicit(&to->late_ticks, late_ticks, memory_order_relaxed);
-    atomic_store_explicit(&to->name, match->name, memory_order_relaxed);
-    atomic_store_explicit(&to->rule, match->rule, memory_order_relaxed);
+    atomic_store_explicit(&to->at_ticks, st_ticks(), memory_order_release);
+    atomic_store_explicit(&to->late_ticks, late_ticks, memory_order_release);
+    atomic_store_explicit(&to->name, match->name, memory_order_release);
+    atomic_store_explicit(&to->rule, match->rule, memory_order_release);
     atomic_store_explicit(&to->printer, atomic_load_explicit(&lines->owner, memory_order_relaxed),
-                          memory_order_relaxed);
-    atomic_store_explicit(&to->is_applied, is_applied, memory_order_relaxed);
-    atomic_store_explicit(&to->is_printers, is_applied, memory_order_relaxed);
+                          memory_order_release);
+    atomic_store_explicit(&to->is_applied, is_applied, memory_order_release);
+    atomic_store_explicit(&to->is_printers, is_applied, memory_order_release);
     if (!lines->has_posted) {
         lines->has_posted = true;
         lines->first_post = n;
@@ -68,7 +67,7 @@ static void post(struct st_lines *lines, const struct st_stage_match *match, uin
     atomic_store_explicit(&to->ready, n + 1, memory_order_release);
 }
 
-/* False: it is being written, or was overwritten. */
+/* False: it is being written, or was overwritten: whoever sees a later value of a field sees that `ready` has changed. */
 static bool read_post(uint64_t n, struct read_post *ret)
 {
     struct post *from = &posts[n % POSTS];
@@ -76,16 +75,21 @@ static bool read_post(uint64_t n, struct read_post *ret)
     if (atomic_load_explicit(&from->ready, memory_order_acquire) != n + 1) return false;
     *ret = (struct read_post){
         .post = from,
-        .at_ticks = atomic_load_explicit(&from->at_ticks, memory_order_relaxed),
-        .late_ticks = atomic_load_explicit(&from->late_ticks, memory_order_relaxed),
-        .name = atomic_load_explicit(&from->name, memory_order_relaxed),
-        .printer = atomic_load_explicit(&from->printer, memory_order_relaxed),
-        .rule = (uint16_t)atomic_load_explicit(&from->rule, memory_order_relaxed),
-        .is_printers = atomic_load_explicit(&from->is_printers, memory_order_relaxed),
+        .at_ticks = atomic_load_explicit(&from->at_ticks, memory_order_acquire),
+        .late_ticks = atomic_load_explicit(&from->late_ticks, memory_order_acquire),
+        .name = atomic_load_explicit(&from->name, memory_order_acquire),
+        .printer = atomic_load_explicit(&from->printer, memory_order_acquire),
+        .rule = (uint16_t)atomic_load_explicit(&from->rule, memory_order_acquire),
+        .is_printers = atomic_load_explicit(&from->is_printers, memory_order_acquire),
     };
     ret->role = st_stages_role(ret->rule);
-    atomic_thread_fence(memory_order_acquire);
     return atomic_load_explicit(&from->ready, memory_order_relaxed) == n + 1;
+}
+
+/* Its printer has its number, and is about to write it. */
+static bool is_coming(uint64_t n)
+{
+    return atomic_load_explicit(&posts[n % POSTS].ready, memory_order_relaxed) < n + 1;
 }
 
 /* ---- applying ---- */
@@ -145,17 +149,20 @@ static void __attribute__((noinline)) read_posts(struct st_thread *thread, uint6
     struct read_post post;
 
     thread->has_called = true;
-    thread->posts_seen = count;
     if (count - from > POSTS) from = count - POSTS;
     if (is_first && may_follow) from = first_to_follow(from, count);
     for (; from < count; from++) {
-        if (!read_post(from, &post)) continue;
+        if (!read_post(from, &post)) {
+            if (is_coming(from)) break; /* the next call comes here again */
+            continue;
+        }
         if (post.printer == thread->tid) {
             if (take(&post)) apply(thread, post.rule, post.name, post.at_ticks, post.late_ticks);
         } else if (may_follow) {
             follow(thread, &post, is_first && post.is_printers ? 0 : post.at_ticks);
         }
     }
+    thread->posts_seen = from;
 }
 
 /* At a CUDA call. Numbers of posts begin with 1, so that each thread's first call comes to read_posts(). */

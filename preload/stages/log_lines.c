@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * From what a thread prints to lines, and from lines to rules. A line ends with \n or \r; one that is not finished is
- * offered to the rules, too (progress bars are ended by their successor), but no rule twice in a row. Control sequences
- * of terminals are left out. At most 2 × HALF_BYTES of a call are looked at. No malloc, no lock.
+ * offered to the rules, too (progress bars are ended by their successor), but none takes a line twice in a row. Control
+ * sequences of terminals are left out. At most 2 × HALF_BYTES of a call are looked at. No malloc, no lock.
  */
 #include <errno.h>
 #include <string.h>
@@ -119,7 +119,7 @@ static void note_seen(const char *text)
 }
 
 /* Let the rules see what there is of the line. Returns whether there is anything. */
-static bool offer(struct st_lines *lines, struct st_line *line, uint64_t late_ticks)
+static bool offer(struct st_lines *lines, struct st_line *line, bool is_whole, uint64_t late_ticks)
 {
     uint32_t end = line->used;
     struct st_stage_match match;
@@ -128,7 +128,9 @@ static bool offer(struct st_lines *lines, struct st_line *line, uint64_t late_ti
     if (end == 0 || line->is_torn) return false;
     char kept = line->text[end];
     line->text[end] = '\0';
-    if (st_stages_match(ST_MAP_LOG, NULL, line->text, &match) && line->told != match.rule + 1) {
+    bool is_matched = is_whole ? st_stages_match(ST_MAP_LOG, NULL, line->text, &match)
+                               : st_stages_match_part(ST_MAP_LOG, line->text, &match);
+    if (is_matched && line->told != match.rule + 1) {
         line->told = (uint16_t)(match.rule + 1);
         st_lines_matched(lines, &match, late_ticks);
     }
@@ -145,7 +147,7 @@ static void start_line(struct st_line *line)
 
 static void finish_line(struct st_lines *lines, struct st_line *line, uint64_t late_ticks)
 {
-    if (offer(lines, line, late_ticks)) {
+    if (offer(lines, line, true, late_ticks)) {
         line->text[line->used] = '\0';
         note_seen(line->text);
     }
@@ -223,7 +225,7 @@ static void add(struct st_lines *lines, struct st_line *line, const char *text, 
         add_bytes(lines, line, text + length - HALF_BYTES, HALF_BYTES, now - since);
         count_unseen(length - 2 * HALF_BYTES);
     }
-    offer(lines, line, now - since);
+    offer(lines, line, false, now - since);
     line->last_ticks = now;
 }
 

@@ -62,21 +62,42 @@ static uint32_t expanded_name(struct st_thread *thread, const char *name, const 
     return row;
 }
 
-bool st_stages_match(enum st_map_source source, struct st_thread *thread, const char *text,
-                     struct st_stage_match *ret_match)
+/* The first rule that matches; false: none. */
+static bool find_rule(enum st_map_source source, const char *text, struct st_map_capture *ret_captures,
+                      uint32_t *ret_rule)
 {
-    struct st_map_capture captures[ST_MAP_MAX_CAPTURES];
-
     if (!st_stages_uses(source)) return false;
     if (source == ST_MAP_PYTHON) st_recognise_see(text);
     for (uint32_t i = 0, count = rule_count(); i < count; i++) {
         const struct st_map_rule *rule = &stages.map->rules[i];
-        if (rule->source != source || !st_map_glob(rule->pattern, text, captures)) continue;
-        ret_match->rule = (uint16_t)i;
-        ret_match->name = stages.is_expanded[i] ? expanded_name(thread, rule->name, captures) : stages.names[i];
+        if (rule->source != source || !st_map_glob(rule->pattern, text, ret_captures)) continue;
+        *ret_rule = i;
         return true;
     }
     return false;
+}
+
+bool st_stages_match(enum st_map_source source, struct st_thread *thread, const char *text,
+                     struct st_stage_match *ret_match)
+{
+    struct st_map_capture captures[ST_MAP_MAX_CAPTURES];
+    uint32_t rule;
+
+    if (!find_rule(source, text, captures, &rule)) return false;
+    ret_match->rule = (uint16_t)rule;
+    ret_match->name = stages.is_expanded[rule] ? expanded_name(thread, stages.map->rules[rule].name, captures)
+                                               : stages.names[rule];
+    return true;
+}
+
+bool st_stages_match_part(enum st_map_source source, const char *text, struct st_stage_match *ret_match)
+{
+    struct st_map_capture captures[ST_MAP_MAX_CAPTURES];
+    uint32_t rule;
+
+    if (!find_rule(source, text, captures, &rule) || stages.is_expanded[rule]) return false;
+    *ret_match = (struct st_stage_match){(uint16_t)rule, stages.names[rule]};
+    return true;
 }
 
 /* For preload/watch, inside a dl_iterate_phdr callback. */

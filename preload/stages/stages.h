@@ -67,6 +67,9 @@ struct st_stage_match {
 bool st_stages_match(enum st_map_source source, struct st_thread *thread, const char *text,
                      struct st_stage_match *ret_match);
 
+/* The same for a text that may go on: a rule that makes its name of the text does not match yet. */
+bool st_stages_match_part(enum st_map_source source, const char *text, struct st_stage_match *ret_match);
+
 /* What the rule means, for a line as for any other source: a line never has an extent, so NAME is `begin NAME`, and so
  * on. */
 enum st_map_role st_stages_role(uint16_t rule);
