@@ -19,7 +19,7 @@
 #include "preload/record/clock.h"
 #include "preload/record/record.h"
 
-enum { POSTS = 64, MAX_FUNCTIONS = 64 };
+enum { POSTS = 64, FIRST_POST = 1, MAX_FUNCTIONS = 64 };
 
 static struct post {
     _Atomic uint64_t ready; /* its number + 1 once it is whole */
@@ -149,6 +149,7 @@ static void __attribute__((noinline)) read_posts(struct st_thread *thread, uint6
     struct read_post post;
 
     thread->has_called = true;
+    if (from < FIRST_POST) from = FIRST_POST;
     if (count - from > POSTS) from = count - POSTS;
     if (is_first && may_follow) from = first_to_follow(from, count);
     for (; from < count; from++) {
@@ -165,7 +166,7 @@ static void __attribute__((noinline)) read_posts(struct st_thread *thread, uint6
     thread->posts_seen = from;
 }
 
-/* At a CUDA call. Numbers of posts begin with 1, so that each thread's first call comes to read_posts(). */
+/* At a CUDA call. Numbers of posts do not begin with 0, so that each thread's first call comes to read_posts(). */
 static void before_call(struct st_thread *thread, const uint64_t *words)
 {
     uint64_t count = atomic_load_explicit(&post_count, memory_order_relaxed);
@@ -191,7 +192,7 @@ void st_lines_matched(struct st_lines *lines, const struct st_stage_match *match
 static void forget_posts(void)
 {
     for (uint32_t i = 0; i < POSTS; i++) atomic_store_explicit(&posts[i].ready, 0, memory_order_relaxed);
-    atomic_store_explicit(&post_count, 1, memory_order_relaxed);
+    atomic_store_explicit(&post_count, FIRST_POST, memory_order_relaxed);
     atomic_store_explicit(&printer_count, 0, memory_order_relaxed);
 }
 
