@@ -49,6 +49,7 @@ static struct st_lines *take_block(uint32_t tid)
                                                      memory_order_relaxed))
             continue;
         block->as_fd = 0;
+        block->held = NULL;
         block->is_busy = block->has_posted = false;
         memset(block->lines, 0, sizeof(block->lines));
         return block;

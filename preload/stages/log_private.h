@@ -31,6 +31,7 @@ struct st_line {
 struct st_lines {
     _Atomic uint32_t owner; /* thread id; 0 = a forked child's view of it */
     uint8_t as_fd;          /* what perror prints on a private FILE counts as on this one; 0 = nothing */
+    void *held;             /* the FILE that is locked by us around a call that prints */
     bool is_busy;           /* a signal handler that prints now is not looked at */
     bool has_posted;        /* a rule matched a line of this thread … */
     uint64_t first_post;    /* … for the first time: its place among the posts */

@@ -45,6 +45,20 @@ static int stands_for(void)
     return lines != NULL ? lines->as_fd : 0;
 }
 
+/* A thread that is cancelled within a write must leave no lock of ours behind: see hold(). */
+static ssize_t write_unheld(FILE *file, const void *text, ssize_t length)
+{
+    struct st_lines *lines = st_lines_get();
+
+    if (lines == NULL || lines->held != file) return real.file_write(file, text, length);
+    lines->held = NULL;
+    funlockfile(file);
+    ssize_t done = real.file_write(file, text, length);
+    flockfile(file);
+    lines->held = file;
+    return done;
+}
+
 static ssize_t our_file_write(FILE *file, const void *text, ssize_t length)
 {
     int fd = file->_fileno;
@@ -54,7 +68,7 @@ static ssize_t our_file_write(FILE *file, const void *text, ssize_t length)
     struct seen *of = fd <= LAST && seen[fd].file == file && text == (const void *)file->_IO_write_base ? &seen[fd]
                                                                                                         : NULL;
     ssize_t before = of == NULL ? 0 : of->bytes < (size_t)length ? (ssize_t)of->bytes : length;
-    ssize_t done = real.file_write(file, text, length);
+    ssize_t done = write_unheld(file, text, length);
     int channel = done > before ? st_fd_channel(fd) : -1;
     if (channel >= 0) st_lines_add(channel, (const char *)text + before, (size_t)(done - before), begin_ticks);
     if (of != NULL) of->bytes = 0; /* also after a failure: libc gives the text up */
@@ -77,13 +91,44 @@ static void look_into(FILE *file, uint64_t begin_ticks)
     }
 }
 
-static void look(FILE *file, uint64_t begin_ticks)
+static inline bool is_looked_at(const FILE *file)
 {
-    bool locks = !(file->_flags & CALLER_LOCKS);
+    return !(file->_flags & IS_UNBUFFERED) && (file->_fileno == FIRST || file->_fileno == LAST);
+}
 
-    if (locks) flockfile(file);
-    look_into(file, begin_ticks);
-    if (locks) funlockfile(file);
+/* A call that prints, with the FILE locked around it, so that what is new in the buffer afterwards is this thread's. */
+struct printing {
+    FILE *file; /* NULL: there is nothing to look at */
+    struct st_lines *lines;
+    void *held_before; /* by what a signal handler interrupted */
+    uint64_t begin_ticks;
+};
+
+static struct printing hold(FILE *file)
+{
+    struct printing printing = {0};
+
+    if (!is_looked_at(file) || (printing.lines = st_lines_make()) == NULL) return printing;
+    printing.file = file;
+    printing.begin_ticks = st_ticks();
+    if (!(file->_flags & CALLER_LOCKS)) {
+        flockfile(file);
+        printing.held_before = printing.lines->held;
+        printing.lines->held = file;
+    }
+    return printing;
+}
+
+static void look(const struct printing *printing)
+{
+    FILE *file = printing->file;
+
+    if (file == NULL) return;
+    if (is_looked_at(file)) look_into(file, printing->begin_ticks);
+    if (printing->lines->held == file) {
+        printing->lines->held = printing->held_before;
+        funlockfile(file);
+    }
 }
 
 /* After a function that takes no lock, and so must not wait for one: else the text is seen later. */
@@ -94,33 +139,35 @@ static void look_if_free(FILE *file, uint64_t begin_ticks)
     funlockfile(file);
 }
 
-static inline bool is_looked_at(const FILE *file)
-{
-    return !(file->_flags & IS_UNBUFFERED) && (file->_fileno == FIRST || file->_fileno == LAST);
-}
-
 /* Call the real function, then look into the buffer. */
-#define THEN(look, type, file, call)                                                                                   \
-    if (!is_looked_at(file)) return call;                                                                              \
-    uint64_t begin_ticks = st_ticks();                                                                                 \
+#define THEN(type, file, call)                                                                                         \
+    struct printing printing = hold(file);                                                                             \
     type done = call;                                                                                                  \
-    look(file, begin_ticks);                                                                                           \
+    look(&printing);                                                                                                   \
     return done;
-
-/* The same for a single character: only the end of a line is worth a look. */
-#define AT_LINE_END(look, c, file, call)                                                                               \
-    if ((c) != '\n' && (c) != '\r') return call;                                                                       \
-    THEN(look, int, file, call)
 
 /* The same for a function with arguments behind `last`, by way of the one that takes a list. */
 #define BY_LIST(file, last, call)                                                                                      \
     va_list list;                                                                                                      \
     va_start(list, last);                                                                                              \
-    uint64_t begin_ticks = is_looked_at(file) ? st_ticks() : 0;                                                        \
+    struct printing printing = hold(file);                                                                             \
     int done = call;                                                                                                   \
-    if (begin_ticks != 0) look(file, begin_ticks);                                                                     \
+    look(&printing);                                                                                                   \
     va_end(list);                                                                                                      \
     return done;
+
+/* The same for a function that takes no lock. */
+#define THEN_IF_FREE(type, file, call)                                                                                 \
+    if (!is_looked_at(file)) return call;                                                                              \
+    uint64_t begin_ticks = st_ticks();                                                                                 \
+    type done = call;                                                                                                  \
+    look_if_free(file, begin_ticks);                                                                                   \
+    return done;
+
+/* The same for a single character: only the end of a line is worth a look. */
+#define AT_LINE_END(then, c, file, call)                                                                               \
+    if ((c) != '\n' && (c) != '\r') return call;                                                                       \
+    then(int, file, call)
 
 static int our_printf(const char *format, ...)
 {
@@ -132,11 +179,11 @@ static int our_fprintf(FILE *file, const char *format, ...)
 }
 static int our_vprintf(const char *format, va_list list)
 {
-    THEN(look, int, stdout, real.vfprintf(stdout, format, list))
+    THEN(int, stdout, real.vfprintf(stdout, format, list))
 }
 static int our_vfprintf(FILE *file, const char *format, va_list list)
 {
-    THEN(look, int, file, real.vfprintf(file, format, list))
+    THEN(int, file, real.vfprintf(file, format, list))
 }
 static int our_printf_chk(int level, const char *format, ...)
 {
@@ -148,59 +195,59 @@ static int our_fprintf_chk(FILE *file, int level, const char *format, ...)
 }
 static int our_vprintf_chk(int level, const char *format, va_list list)
 {
-    THEN(look, int, stdout, real.vfprintf_chk(stdout, level, format, list))
+    THEN(int, stdout, real.vfprintf_chk(stdout, level, format, list))
 }
 static int our_vfprintf_chk(FILE *file, int level, const char *format, va_list list)
 {
-    THEN(look, int, file, real.vfprintf_chk(file, level, format, list))
+    THEN(int, file, real.vfprintf_chk(file, level, format, list))
 }
 static int our_puts(const char *text)
 {
-    THEN(look, int, stdout, real.puts(text))
+    THEN(int, stdout, real.puts(text))
 }
 static int our_fputs(const char *text, FILE *file)
 {
-    THEN(look, int, file, real.fputs(text, file))
+    THEN(int, file, real.fputs(text, file))
 }
 static int our_fputs_unlocked(const char *text, FILE *file)
 {
-    THEN(look_if_free, int, file, (real.fputs_unlocked)(text, file))
+    THEN_IF_FREE(int, file, (real.fputs_unlocked)(text, file))
 }
 static size_t our_fwrite(const void *text, size_t size, size_t count, FILE *file)
 {
-    THEN(look, size_t, file, real.fwrite(text, size, count, file))
+    THEN(size_t, file, real.fwrite(text, size, count, file))
 }
 static size_t our_fwrite_unlocked(const void *text, size_t size, size_t count, FILE *file)
 {
-    THEN(look_if_free, size_t, file, (real.fwrite_unlocked)(text, size, count, file))
+    THEN_IF_FREE(size_t, file, (real.fwrite_unlocked)(text, size, count, file))
 }
 static int our_putchar(int c)
 {
-    AT_LINE_END(look, c, stdout, (real.putchar)(c))
+    AT_LINE_END(THEN, c, stdout, (real.putchar)(c))
 }
 static int our_putchar_unlocked(int c)
 {
-    AT_LINE_END(look_if_free, c, stdout, (real.putchar_unlocked)(c))
+    AT_LINE_END(THEN_IF_FREE, c, stdout, (real.putchar_unlocked)(c))
 }
 static int our_fputc(int c, FILE *file)
 {
-    AT_LINE_END(look, c, file, (real.fputc)(c, file))
+    AT_LINE_END(THEN, c, file, (real.fputc)(c, file))
 }
 static int our_fputc_unlocked(int c, FILE *file)
 {
-    AT_LINE_END(look_if_free, c, file, (real.fputc_unlocked)(c, file))
+    AT_LINE_END(THEN_IF_FREE, c, file, (real.fputc_unlocked)(c, file))
 }
 static int our_putc(int c, FILE *file)
 {
-    AT_LINE_END(look, c, file, (real.putc)(c, file))
+    AT_LINE_END(THEN, c, file, (real.putc)(c, file))
 }
 static int our_putc_unlocked(int c, FILE *file)
 {
-    AT_LINE_END(look_if_free, c, file, (real.putc_unlocked)(c, file))
+    AT_LINE_END(THEN_IF_FREE, c, file, (real.putc_unlocked)(c, file))
 }
 static int our_overflow(FILE *file, int c)
 {
-    AT_LINE_END(look_if_free, c, file, real.overflow(file, c))
+    AT_LINE_END(THEN_IF_FREE, c, file, real.overflow(file, c))
 }
 
 static void our_perror(const char *text)

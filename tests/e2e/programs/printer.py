@@ -42,7 +42,14 @@ SAY = {
 
 
 def main():
-    say = SAY[sys.argv[1]]
+    times = open(os.environ['E2E_TIMES'], 'w') if 'E2E_TIMES' in os.environ else None
+
+    def say(line):
+        before = time.monotonic_ns()
+        SAY[sys.argv[1]](line)
+        if times:
+            times.write(f'{before} {time.monotonic_ns()} {line}\n')
+
     say(f'terminals {int(os.isatty(1))} {int(os.isatty(2))}')
     function = start()
     launch(function, 1)

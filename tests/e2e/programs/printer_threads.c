@@ -25,6 +25,7 @@ static void meet(void)
 
 static void *one_of_each(void *arg)
 {
+    pthread_setname_np(pthread_self(), arg);
     for (int i = 0; i < EACH_PICTURES; i++) {
         printf("picture ");
         printf("%d of %s\n", i, (const char *)arg);
@@ -75,6 +76,7 @@ static void launch_beside_logger(void)
 static void *helper(void *arg)
 {
     printer_launch(1);
+    meet();
     for (int i = 0; i < 4; i++) {
         meet();
         printer_launch(7);
@@ -85,6 +87,7 @@ static void *helper(void *arg)
 
 static void print_beside_helper(void)
 {
+    meet();
     for (int i = 0; i < 2; i++) {
         puts("picture");
         puts("encode");

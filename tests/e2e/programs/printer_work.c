@@ -2,6 +2,8 @@
 /* See printer.h. */
 #include "printer.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -26,28 +28,56 @@ void printer_launch(int count)
         e2e_launch(kernel, NULL);
 }
 
+static long long now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * 1000000000ll + now.tv_nsec;
+}
+
+static struct {
+    void (*say)(const char *line);
+    FILE *times;
+} run;
+
+static void tell(const char *line)
+{
+    long long before = now_ns();
+
+    run.say(line);
+    if (run.times)
+        fprintf(run.times, "%lld %lld %s\n", before, now_ns(), line);
+}
+
 void printer_run(void (*say)(const char *line))
 {
     char line[64];
+    const char *path = getenv("E2E_TIMES");
+
+    run.say = say;
+    run.times = path ? fopen(path, "w") : NULL;
 
     snprintf(line, sizeof(line), "terminals %d %d", isatty(1), isatty(2));
-    say(line);
+    tell(line);
     printer_launch(1);
     for (int picture = 1; picture <= PRINTER_PICTURES; picture++) {
         snprintf(line, sizeof(line), "picture %d", picture);
-        say(line);
-        say("encode");
+        tell(line);
+        tell("encode");
         printer_launch(3);
-        say("sample");
+        tell("sample");
         for (int step = 1; step <= PRINTER_STEPS; step++) {
             printer_launch(2);
             nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL);
             snprintf(line, sizeof(line), "step %d/%d", step, PRINTER_STEPS);
-            say(line);
+            tell(line);
         }
-        say("decode");
+        tell("decode");
         printer_launch(5);
-        say("saved");
+        tell("saved");
     }
     CHECK(cuCtxSynchronize());
+    if (run.times)
+        fclose(run.times);
 }
