@@ -51,7 +51,7 @@ static void start(int argc, char **argv, char **envp)
                                                 .stage_leave = st_stage_leave});
     __register_atfork(NULL, NULL, fork_child, &__dso_handle);
     st_watch_start(argv);
-    st_stages_start(on_request);
+    st_stages_start(on_request, st_options.inherited_tee);
 }
 
 __attribute__((section(".init_array"), used)) static void (*const constructor)(int, char **, char **) = start;

@@ -20,6 +20,7 @@
 #include "preload/record/record.h"
 
 enum { POSTS = 64, FIRST_POST = 1, MAX_FUNCTIONS = 64 };
+enum { LAUNCHER = UINT32_MAX }; /* no thread's id */
 
 static struct post {
     _Atomic uint64_t ready; /* its number + 1 once it is whole */
@@ -32,6 +33,7 @@ static _Atomic uint64_t post_count;
 static _Atomic uint32_t printer_count; /* threads that posted something */
 
 static struct st_watch_redirected redirected;
+static bool is_teed; /* lines come from the launcher instead (log_tee.c) */
 
 /* A post as it was read. */
 struct read_post {
@@ -45,26 +47,30 @@ struct read_post {
 
 /* ---- posting ---- */
 
-static void post(struct st_lines *lines, const struct st_stage_match *match, uint64_t late_ticks, bool is_applied)
+/* Returns its number. */
+static uint64_t post(uint32_t printer, const struct st_stage_match *match, uint64_t at_ticks, uint64_t late_ticks,
+                     bool is_applied)
 {
     uint64_t n = atomic_fetch_add_explicit(&post_count, 1, memory_order_relaxed);
     struct post *to = &posts[n % POSTS];
 
     atomic_store_explicit(&to->ready, 0, memory_order_relaxed);
-    atomic_store_explicit(&to->at_ticks, st_ticks(), memory_order_release);
+    atomic_store_explicit(&to->at_ticks, at_ticks, memory_order_release);
     atomic_store_explicit(&to->late_ticks, late_ticks, memory_order_release);
     atomic_store_explicit(&to->name, match->name, memory_order_release);
     atomic_store_explicit(&to->rule, match->rule, memory_order_release);
-    atomic_store_explicit(&to->printer, atomic_load_explicit(&lines->owner, memory_order_relaxed),
-                          memory_order_release);
+    atomic_store_explicit(&to->printer, printer, memory_order_release);
     atomic_store_explicit(&to->is_applied, is_applied, memory_order_release);
     atomic_store_explicit(&to->is_printers, is_applied, memory_order_release);
-    if (!lines->has_posted) {
-        lines->has_posted = true;
-        lines->first_post = n;
-        atomic_fetch_add_explicit(&printer_count, 1, memory_order_relaxed);
-    }
     atomic_store_explicit(&to->ready, n + 1, memory_order_release);
+    return n;
+}
+
+/* The launcher is a printer like a thread that makes no CUDA calls. */
+static void post_copied(const struct st_stage_match *match, uint64_t at_ticks, uint64_t late_ticks)
+{
+    st_stages_count(match->rule);
+    post(LAUNCHER, match, at_ticks, late_ticks, false);
 }
 
 /* False: it is being written, or was overwritten: whoever sees a later value of a field sees that `ready` has changed. */
@@ -169,6 +175,7 @@ static void __attribute__((noinline)) read_posts(struct st_thread *thread, uint6
 /* At a CUDA call. Numbers of posts do not begin with 0, so that each thread's first call comes to read_posts(). */
 static void before_call(struct st_thread *thread, const uint64_t *words)
 {
+    if (__builtin_expect(st_tee_has_more(), 0)) st_tee_read(post_copied);
     uint64_t count = atomic_load_explicit(&post_count, memory_order_relaxed);
     if (__builtin_expect(thread->posts_seen != count, 0)) read_posts(thread, count);
 }
@@ -184,7 +191,11 @@ void st_lines_matched(struct st_lines *lines, const struct st_stage_match *match
         apply(thread, match->rule, match->name, 0, late_ticks);
         st_thread_release(thread);
     }
-    post(lines, match, late_ticks, has_called);
+    uint32_t printer = atomic_load_explicit(&lines->owner, memory_order_relaxed);
+    if (!lines->has_posted) atomic_fetch_add_explicit(&printer_count, 1, memory_order_relaxed);
+    uint64_t n = post(printer, match, st_ticks(), late_ticks, has_called);
+    if (!lines->has_posted) lines->first_post = n;
+    lines->has_posted = true;
 }
 
 /* ---- start ---- */
@@ -193,10 +204,10 @@ static void forget_posts(void)
 {
     for (uint32_t i = 0; i < POSTS; i++) atomic_store_explicit(&posts[i].ready, 0, memory_order_relaxed);
     atomic_store_explicit(&post_count, FIRST_POST, memory_order_relaxed);
-    atomic_store_explicit(&printer_count, 0, memory_order_relaxed);
+    atomic_store_explicit(&printer_count, is_teed ? 1 : 0, memory_order_relaxed);
 }
 
-void st_lines_start(void)
+void st_lines_start(const char *tee)
 {
     struct st_watch_redirect functions[MAX_FUNCTIONS];
     uint32_t count = 0;
@@ -205,14 +216,17 @@ void st_lines_start(void)
     for (uint32_t i = 0; i < st_lines_stdio_function_count; i++) functions[count++] = st_lines_stdio_functions[i];
     st_clock_init();
     st_lines_start_ticks = st_ticks();
+    is_teed = tee != NULL && st_tee_start(tee);
     forget_posts();
-    st_fds_start();
     st_at_call(before_call);
+    if (is_teed) return;
+    st_fds_start();
     st_watch_redirect(functions, count, &st_lines_file_write, &redirected);
 }
 
 void st_lines_fork_child(void)
 {
+    st_tee_forget();
     st_lines_forget();
     forget_posts();
     st_fds_start();
@@ -221,11 +235,16 @@ void st_lines_fork_child(void)
 
 void st_lines_end(void)
 {
-    st_stdio_end();
+    if (redirected.words > 0) st_stdio_end();
 }
 
 enum st_capability_state st_lines_state(bool is_matched, const char **ret_why)
 {
+    if (is_teed) {
+        *ret_why = is_matched ? "edges inferred from output that the launcher copied (run --tee)"
+                              : "no line like this was printed";
+        return is_matched ? ST_CAP_SEEN : ST_CAP_ACCEPTED;
+    }
     if (redirected.refused > 0) {
         *ret_why = "not all of libc's output functions could be redirected; edges inferred from output";
         return ST_CAP_DEGRADED;

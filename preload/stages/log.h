@@ -6,6 +6,7 @@
  *
  *   log_fds.c, log_stdio.c   what was printed, on which of the two, since when        (the functions of libc)
  *   log_lines.c              → lines, per thread                                       → matched by rules
+ *   log_tee.c                what a launcher saw, instead                             → matched by rules
  *   log.c                    → stages of the thread that printed, or of those that launch
  */
 #ifndef ST_STAGES_LOG_H
@@ -15,8 +16,9 @@
 
 #include "preload/trace/format.h"
 
-/* Redirect libc's functions. Constructor, after st_watch_start(), if there is a log rule. */
-void st_lines_start(void);
+/* Redirect libc's functions; or, where `tee` names the ring of a launcher that copies (config/tee.h), read that. NULL: it
+ * does not. Constructor, after st_watch_start(), if there is a log rule. */
+void st_lines_start(const char *tee);
 /* In the child of fork(). */
 void st_lines_fork_child(void);
 /* Look at what is still in the buffers of stdout and stderr, which libc writes after the last destructor. */

@@ -14,8 +14,7 @@
 #include "preload/record/thread.h"
 #include "seen.h"
 
-enum { HALF_BYTES = 4096, BINARY_BYTES = 256, MAX_BLOCKS = 4096, LOOKS_FOR_DEAD = 8 };
-enum escape { NO_ESCAPE, ESCAPE_BEGUN, ESCAPE_CSI, ESCAPE_OSC };
+enum { HALF_BYTES = 4096, MAX_BLOCKS = 4096, LOOKS_FOR_DEAD = 8 };
 
 static __thread struct st_lines *own __attribute__((tls_model("initial-exec")));
 static _Atomic(struct st_lines *) blocks; /* only grows */
@@ -51,7 +50,7 @@ static struct st_lines *take_block(uint32_t tid)
         block->as_fd = 0;
         block->held = NULL;
         block->is_busy = block->has_posted = false;
-        memset(block->lines, 0, sizeof(block->lines));
+        memset(block->channels, 0, sizeof(block->channels));
         return block;
     }
     return NULL;
@@ -119,75 +118,21 @@ static void note_seen(const char *text)
     st_seen_note(ST_MAP_LOG, name);
 }
 
-/* Let the rules see what there is of the line. Returns whether there is anything. */
-static bool offer(struct st_lines *lines, struct st_line *line, bool is_whole, uint64_t late_ticks)
+/* A line and how late it may be. */
+struct late_line {
+    struct st_lines *lines;
+    uint64_t late_ticks;
+};
+
+static void match_line(void *context, struct st_line *line, bool is_whole, const char *text)
 {
-    uint32_t end = line->used;
+    const struct late_line *late = context;
     struct st_stage_match match;
+    bool is_matched = is_whole ? st_stages_match(ST_MAP_LOG, NULL, text, &match)
+                               : st_stages_match_part(ST_MAP_LOG, text, &match);
 
-    while (end > 0 && (line->text[end - 1] == ' ' || line->text[end - 1] == '\t')) end--;
-    if (end == 0 || line->is_torn) return false;
-    char kept = line->text[end];
-    line->text[end] = '\0';
-    bool is_matched = is_whole ? st_stages_match(ST_MAP_LOG, NULL, line->text, &match)
-                               : st_stages_match_part(ST_MAP_LOG, line->text, &match);
-    if (is_matched && line->told != match.rule + 1) {
-        line->told = (uint16_t)(match.rule + 1);
-        st_lines_matched(lines, &match, late_ticks);
-    }
-    line->text[end] = kept;
-    return true;
-}
-
-static void start_line(struct st_line *line)
-{
-    line->used = 0;
-    line->told = 0;
-    line->is_torn = false;
-}
-
-static void finish_line(struct st_lines *lines, struct st_line *line, uint64_t late_ticks)
-{
-    if (offer(lines, line, true, late_ticks)) {
-        line->text[line->used] = '\0';
-        note_seen(line->text);
-    }
-    start_line(line);
-}
-
-static enum escape after_escape(enum escape escape, char c)
-{
-    switch (escape) {
-    case ESCAPE_BEGUN:
-        return c == '[' ? ESCAPE_CSI : c == ']' ? ESCAPE_OSC : NO_ESCAPE;
-    case ESCAPE_CSI:
-        return c >= 0x40 && c <= 0x7e ? NO_ESCAPE : ESCAPE_CSI;
-    default:
-        return c == '\a' || c == '\\' ? NO_ESCAPE : ESCAPE_OSC;
-    }
-}
-
-static void add_bytes(struct st_lines *lines, struct st_line *line, const char *text, size_t length,
-                      uint64_t late_ticks)
-{
-    for (const char *end = text + length; text < end; text++) {
-        if (*text == '\n' || *text == '\r') {
-            line->escape = NO_ESCAPE;
-            finish_line(lines, line, late_ticks);
-        } else if (line->escape != NO_ESCAPE) {
-            line->escape = (uint8_t)after_escape((enum escape)line->escape, *text);
-        } else if (*text == '\033') {
-            line->escape = ESCAPE_BEGUN;
-        } else if ((*text == '\t' || (unsigned char)*text >= ' ') && line->used < sizeof(line->text) - 1) {
-            line->text[line->used++] = *text;
-        }
-    }
-}
-
-static void tear(struct st_line *line)
-{
-    start_line(line);
-    line->is_torn = true;
+    if (is_matched && st_line_is_news(line, match.rule)) st_lines_matched(late->lines, &match, late->late_ticks);
+    if (is_whole) note_seen(text);
 }
 
 static bool is_line_end(char c)
@@ -206,28 +151,30 @@ static bool has_many_lines(const char *text, size_t length)
     return text < end;
 }
 
-static void add(struct st_lines *lines, struct st_line *line, const char *text, size_t length, uint64_t begin_ticks)
+static void add(struct st_lines *lines, struct st_channel *channel, const char *text, size_t length,
+                uint64_t begin_ticks)
 {
     uint64_t now = st_ticks(), since = begin_ticks;
 
-    if (memchr(text, '\0', length < BINARY_BYTES ? length : BINARY_BYTES) != NULL) {
-        tear(line);
+    if (st_line_is_binary(text, length)) {
+        st_line_tear(&channel->line);
         count_unseen(length);
-        line->last_ticks = now;
+        channel->last_ticks = now;
         return;
     }
     if (has_many_lines(text, length < HALF_BYTES ? length : HALF_BYTES))
-        since = line->last_ticks != 0 ? line->last_ticks : st_lines_start_ticks;
+        since = channel->last_ticks != 0 ? channel->last_ticks : st_lines_start_ticks;
+    struct late_line late = {lines, now - since};
     if (length <= 2 * HALF_BYTES) {
-        add_bytes(lines, line, text, length, now - since);
+        st_line_add(&channel->line, text, length, match_line, &late);
     } else {
-        add_bytes(lines, line, text, HALF_BYTES, now - since);
-        tear(line);
-        add_bytes(lines, line, text + length - HALF_BYTES, HALF_BYTES, now - since);
+        st_line_add(&channel->line, text, HALF_BYTES, match_line, &late);
+        st_line_tear(&channel->line);
+        st_line_add(&channel->line, text + length - HALF_BYTES, HALF_BYTES, match_line, &late);
         count_unseen(length - 2 * HALF_BYTES);
     }
-    offer(lines, line, false, now - since);
-    line->last_ticks = now;
+    st_line_offer(&channel->line, match_line, &late);
+    channel->last_ticks = now;
 }
 
 void st_lines_add(int channel, const char *text, size_t length, uint64_t begin_ticks)
@@ -238,7 +185,7 @@ void st_lines_add(int channel, const char *text, size_t length, uint64_t begin_t
     if (lines != NULL && !lines->is_busy) {
         lines->is_busy = true;
         atomic_signal_fence(memory_order_seq_cst);
-        add(lines, &lines->lines[channel], text, length, begin_ticks);
+        add(lines, &lines->channels[channel], text, length, begin_ticks);
         atomic_signal_fence(memory_order_seq_cst);
         lines->is_busy = false;
     } else if (st_suppress == 0) {

@@ -9,22 +9,18 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "config/line.h"
 #include "preload/watch/watch.h"
 #include "stages.h"
 
 /* ---- log_lines.c ---- */
 
 enum { ST_LINES_OUT, ST_LINES_ERR, ST_LINES_CHANNELS };
-#define ST_LINE_BYTES 1024 /* of a line; what goes beyond is not looked at */
 
-/* A line that is not finished yet. */
-struct st_line {
-    uint64_t last_ticks; /* when this thread last printed there; 0 = never */
-    uint32_t used;
-    uint16_t told;   /* rule + 1 that matched it already */
-    uint8_t escape;  /* enum escape: inside a terminal's control sequence */
-    bool is_torn;    /* a part of it was not looked at: no line */
-    char text[ST_LINE_BYTES];
+/* What a thread printed to one of them. */
+struct st_channel {
+    uint64_t last_ticks; /* when it last printed there; 0 = never */
+    struct st_line line;
 };
 
 /* What is kept for each thread that prints, in a page of its own; a thread that ended leaves it to a new one. */
@@ -36,7 +32,7 @@ struct st_lines {
     bool has_posted;        /* a rule matched a line of this thread … */
     uint64_t first_post;    /* … for the first time: its place among the posts */
     struct st_lines *next;
-    struct st_line lines[ST_LINES_CHANNELS];
+    struct st_channel channels[ST_LINES_CHANNELS];
 };
 
 /* Of the calling thread. get: NULL if there is none; make: NULL if there is no memory. */
@@ -55,6 +51,16 @@ extern uint64_t st_lines_start_ticks;    /* when this process began to be listen
 
 /* A line of the calling thread matched; it was printed up to `late_ticks` ago. */
 void st_lines_matched(struct st_lines *lines, const struct st_stage_match *match, uint64_t late_ticks);
+
+/* ---- log_tee.c ---- */
+
+/* A line that the launcher copied. */
+typedef void (*st_tee_fn)(const struct st_stage_match *match, uint64_t at_ticks, uint64_t late_ticks);
+
+bool st_tee_start(const char *path); /* false: there is no such launcher */
+void st_tee_forget(void);            /* what came until now; in a forked child */
+bool st_tee_has_more(void);
+void st_tee_read(st_tee_fn fn);
 
 /* ---- log_fds.c ---- */
 

@@ -189,10 +189,10 @@ bool st_stages_add_python(void)
     return st_stages_uses(ST_MAP_PYTHON);
 }
 
-void st_stages_start(void (*on_request)(void))
+void st_stages_start(void (*on_request)(void), const char *tee)
 {
     stages.on_request = on_request;
-    if (st_stages_uses(ST_MAP_LOG)) st_lines_start();
+    if (st_stages_uses(ST_MAP_LOG)) st_lines_start(tee);
 }
 
 void st_stages_end(void)

@@ -29,8 +29,9 @@ bool st_stages_wants_python(void);
  * preset is recognised (recognise.h). Is there any Python rule now? Plain C, no allocation; one thread at a time. */
 bool st_stages_add_python(void);
 
-/* Constructor, after st_watch_start(). `on_request` is called each time before a request opens (plain C). */
-void st_stages_start(void (*on_request)(void));
+/* Constructor, after st_watch_start(). `on_request` is called each time before a request opens (plain C). `tee`: what
+ * ST_TEE_VARIABLE says, or NULL. */
+void st_stages_start(void (*on_request)(void), const char *tee);
 
 
 /* The program ends: the last that can be seen of it. Destructor. */

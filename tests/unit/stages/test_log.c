@@ -133,6 +133,32 @@ void st_stdio_end(void)
 {
 }
 
+/* a launcher that copied one line */
+static const char *copied;
+
+bool st_tee_start(const char *path)
+{
+    return strcmp(path, "launcher") == 0;
+}
+
+void st_tee_forget(void)
+{
+    copied = NULL;
+}
+
+bool st_tee_has_more(void)
+{
+    return copied != NULL;
+}
+
+void st_tee_read(st_tee_fn fn)
+{
+    struct st_stage_match match;
+
+    if (st_stages_match(ST_MAP_LOG, NULL, copied, &match)) fn(&match, 1000, 10);
+    copied = NULL;
+}
+
 /* ---- a program ---- */
 
 static void print(const char *text)
@@ -182,7 +208,7 @@ static int set_up(void **state)
     struct st_map_error error;
     if (map.count == 0) assert_true(st_map_parse(&map, TEXT, strlen(TEXT), "inline", &error));
     st_lines_forget();
-    st_lines_start();
+    st_lines_start(NULL);
     told[0] = '\0';
     atomic_store(&matched, 0);
     return 0;
@@ -417,6 +443,39 @@ static void overrun(void **state)
     pthread_join(helper, NULL);
 }
 
+/* ---- lines from a launcher ---- */
+
+static void call_beside_launcher(void)
+{
+    call_cuda();
+    copied = "request 1";
+    call_cuda();
+    assert_told("(@ ");
+    copied = "stage encode";
+    call_cuda();
+    call_cuda();
+    assert_told("+e@ ");
+    copied = "done";
+    call_cuda();
+    assert_told(")@ ");
+}
+
+static void launcher(void **state)
+{
+    const char *why;
+
+    st_lines_forget();
+    st_lines_start("launcher");
+    uint32_t before = atomic_load(&matched);
+    run(call_beside_launcher);
+    assert_int_equal(atomic_load(&matched) - before, 3);
+    assert_int_equal(st_lines_state(true, &why), ST_CAP_SEEN);
+    assert_non_null(strstr(why, "run --tee"));
+    st_lines_start("a launcher that is gone"); /* as without */
+    assert_int_equal(st_lines_state(true, &why), ST_CAP_SEEN);
+    assert_string_equal(why, "edges inferred from output");
+}
+
 /* ---- many at once ---- */
 
 static _Atomic bool is_over;
@@ -468,7 +527,7 @@ int main(void)
         cmocka_unit_test_setup(before_the_first_call, set_up),
         cmocka_unit_test_setup(logger, set_up), cmocka_unit_test_setup(helpers, set_up),
         cmocka_unit_test_setup(overrun, set_up), cmocka_unit_test_setup(many, set_up),
-        cmocka_unit_test_setup(states, set_up),
+        cmocka_unit_test_setup(states, set_up), cmocka_unit_test_setup(launcher, set_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -102,7 +102,7 @@ void st_span_step_end(struct st_thread *thread, uint32_t name)
 
 /* ---- no log rule here ---- */
 
-void st_lines_start(void)
+void st_lines_start(const char *tee)
 {
     fail();
 }
@@ -216,7 +216,7 @@ static int set_up(void **state)
     map = (struct st_map){.rules = rules, .capacity = 256, .arena = arena, .arena_bytes = sizeof(arena)};
     assert_true(st_map_parse(&map, text, strlen(text), "inline", &error));
     st_stages_init(&map, false);
-    st_stages_start(count_request);
+    st_stages_start(count_request, NULL);
     return 0;
 }
 
