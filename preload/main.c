@@ -45,13 +45,14 @@ static void start(int argc, char **argv, char **envp)
                                                 .stage_leave = st_stage_leave});
     __register_atfork(NULL, NULL, st_session_fork_child, &__dso_handle);
     st_watch_start(argv);
-    st_stages_start(on_request);
+    st_stages_start(on_request, st_options.inherited_tee);
 }
 
 __attribute__((section(".init_array"), used)) static void (*const constructor)(int, char **, char **) = start;
 
 __attribute__((destructor)) static void end(void)
 {
+    st_stages_end();
     st_session_tell_unreached();
     st_python_end();
     st_session_tell_run();

@@ -311,8 +311,10 @@ bool st_hosttime(const struct st_request_view *view, struct st_rowset *set)
         split(span, &sums[i]);
         own->host_self_ns += sums[i].self_ns;
         for (uint32_t r = local; r != ST_NONE; r = set->sums[r].parent) {
-            set->sums[r].is_inferred |= span->is_inferred || span->is_late ||
-                                        (span->is_open && view->request && view->request->is_complete);
+            bool is_vague = span->is_late || (span->is_open && view->request && view->request->is_complete);
+            set->sums[r].is_inferred |= span->is_inferred || is_vague;
+            set->sums[r].is_unbounded |= is_vague;
+            set->sums[r].doubt_ns = span->doubt_ns > set->sums[r].doubt_ns ? span->doubt_ns : set->sums[r].doubt_ns;
         }
         spread(view, set, view->spans[i], &sums[i]);
     }

@@ -55,7 +55,10 @@ bool st_link_times(struct st_builder *builder)
         end = later(end, builder->ends[i].at_ticks);
     }
     for (size_t i = 0; i < builder->mark_count; i++) {
-        builder->marks[i].at_ticks = st_clock_convert(host, builder->marks[i].at_ticks);
+        struct st_raw_mark *mark = &builder->marks[i]; /* only ends of steps are kept */
+        int64_t late = mark->b - 1;
+        convert_edge(host, &mark->at_ticks, &late);
+        mark->b = mark->b > 0 ? late + 1 : 0;
     }
     for (size_t i = 0; i < builder->graph_event_count; i++) {
         struct st_graph_event *event = &builder->graph_events[i];
