@@ -21,6 +21,7 @@
 #include "preload/record/record.h"
 #include "preload/record/syscall.h"
 #include "preload/stages/python.h"
+#include "preload/stages/symbols.h"
 #include "preload/trace/notes.h"
 #include "preload/watch/watch.h"
 #include "preload/writer/family.h"
@@ -343,6 +344,7 @@ void st_session_finish(void)
     }
     st_suppress++;
     st_watch_scan(); /* the last look at what is out of reach */
+    st_symbols_look_back();
     if (!st_writer_finish(session.is_stuck ? 0 : FINISH_DEADLINE_NS)) {
         st_log(ST_LOG_WARN, "%s: not closed in order (the device library or the disk did not come back in time, or "
                "exit() was called from a signal handler)", session.sink.path);

@@ -10,11 +10,14 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "config/cxx_name.h"
 #include "nvtx.h"
 #include "preload/record/record.h"
 #include "preload/watch/watch.h"
 #include "python.h"
 #include "recognise.h"
+#include "symbols.h"
+#include "unwind.h"
 
 #define MAX_EXPANDED 64 /* row names made from $1 … $9; what comes later is "other" */
 #define SOURCES (ST_MAP_LOG + 1)
@@ -63,29 +66,24 @@ static uint32_t expanded_name(struct st_thread *thread, const char *name, const 
 bool st_stages_match(enum st_map_source source, struct st_thread *thread, const char *text,
                      struct st_stage_match *ret_match)
 {
+    return st_stages_match_either(source, thread, text, NULL, ret_match);
+}
+
+bool st_stages_match_either(enum st_map_source source, struct st_thread *thread, const char *text, const char *other,
+                            struct st_stage_match *ret_match)
+{
     struct st_map_capture captures[ST_MAP_MAX_CAPTURES];
 
     if (!st_stages_uses(source)) return false;
     if (source == ST_MAP_PYTHON) st_recognise_see(text);
     for (uint32_t i = 0, count = rule_count(); i < count; i++) {
         const struct st_map_rule *rule = &stages.map->rules[i];
-        if (rule->source != source || !st_map_glob(rule->pattern, text, captures)) continue;
+        if (rule->source != source || !st_cxx_matches(rule->pattern, text, other, captures)) continue;
         ret_match->rule = (uint16_t)i;
         ret_match->name = stages.is_expanded[i] ? expanded_name(thread, rule->name, captures) : stages.names[i];
         return true;
     }
     return false;
-}
-
-/* For preload/watch, inside a dl_iterate_phdr callback. */
-static bool match_symbol(const char *symbol, uint16_t *ret_rule, uint32_t *ret_symbol)
-{
-    struct st_stage_match match;
-
-    if (!st_stages_match(ST_MAP_SYMBOL, st_thread_current, symbol, &match)) return false;
-    *ret_rule = match.rule;
-    *ret_symbol = match.name;
-    return true;
 }
 
 bool st_stages_uses(enum st_map_source source)
@@ -125,7 +123,8 @@ void st_stages_init(struct st_map *map, bool is_automatic)
     stages.map = map;
     take_rules(map);
     atomic_store_explicit(&stages.automatic, is_automatic ? map : NULL, memory_order_release);
-    if (st_stages_uses(ST_MAP_SYMBOL)) st_watch_set_matcher(match_symbol);
+    st_symbols_init(map, rule_count());
+    if (st_stages_uses(ST_MAP_SYMBOL)) st_watch_set_matcher(st_symbols_match);
     if (st_stages_uses(ST_MAP_NVTX)) st_nvtx_init();
 }
 
@@ -179,6 +178,7 @@ uint64_t st_stage_enter(uint16_t rule, uint32_t name)
     struct st_thread *thread;
 
     if (st_suppress > 0 || !st_stages_rule_counts(rule)) return ST_WATCH_BYPASS;
+    if (atomic_load_explicit(&st_unwind_active, memory_order_relaxed)) st_watch_call_saved(st_unwind_before_edge, NULL);
     atomic_fetch_add_explicit(&stages.matched[rule], 1, memory_order_relaxed);
     if ((role == ST_MAP_REQUEST || role == ST_MAP_BEGIN_REQUEST) && stages.on_request != NULL)
         st_watch_call_saved(call_on_request, NULL);
@@ -219,6 +219,7 @@ void st_stage_leave(uint64_t token, int how)
     uint32_t rule = (uint32_t)(token >> 32) - 1;
 
     if (thread == NULL || token == ST_WATCH_BYPASS) return;
+    if (how == ST_END_RETURN && atomic_load_explicit(&st_unwind_active, memory_order_relaxed)) st_watch_call_saved(st_unwind_before_edge, NULL);
     if (stages.map->rules[rule].role == ST_MAP_STEP_END) {
         st_emit_mark(thread, ST_MARK_STEP_END, (uint32_t)token, 0);
     } else {
@@ -256,6 +257,23 @@ static void add_capability(struct st_rows *rows, const char *kind, enum st_capab
     st_rows_add(rows, (const int64_t[ST_COUNT_C_CAPABILITY]){[ST_CAPABILITY_C_state] = state}, texts);
 }
 
+static void add_stacks(struct st_rows *rows)
+{
+    const char *trouble = st_unwind_trouble();
+    struct st_unwind_stats stats;
+
+    st_unwind_get_stats(&stats);
+    if (trouble[0] != '\0') {
+        add_capability(rows, "stacks", ST_CAP_NOT_COLLECTED, trouble);
+    } else if (stats.walks > 0) {
+        add_capability(rows, "stacks", ST_CAP_SEEN, "");
+    } else if (st_unwind_active) {
+        add_capability(rows, "stacks", ST_CAP_ACCEPTED, "no CUDA call was made");
+    } else {
+        add_capability(rows, "stacks", ST_CAP_NOT_COLLECTED, "off, and no rule needs them");
+    }
+}
+
 void st_stages_capabilities(struct st_rows *rows)
 {
     const char *why = "";
@@ -268,6 +286,7 @@ void st_stages_capabilities(struct st_rows *rows)
     } else {
         add_capability(rows, "symbol", ST_CAP_ACCEPTED, "no function of that name was called");
     }
+    add_stacks(rows);
     if (!st_stages_uses(ST_MAP_NVTX)) {
         why = "no nvtx rule in the map";
     } else if (is_source_seen(ST_MAP_NVTX)) {

@@ -58,6 +58,10 @@ struct st_stage_match {
 bool st_stages_match(enum st_map_source source, struct st_thread *thread, const char *text,
                      struct st_stage_match *ret_match);
 
+/* The same where the thing has two names (`other` may be NULL). */
+bool st_stages_match_either(enum st_map_source source, struct st_thread *thread, const char *text, const char *other,
+                            struct st_stage_match *ret_match);
+
 /* Is there a rule of this source? */
 bool st_stages_uses(enum st_map_source source);
 

@@ -126,6 +126,11 @@ bool st_watch_at_main(void (*fn)(void))
     return is_patched;
 }
 
+uint64_t st_watch_generation(void)
+{
+    return atomic_load_explicit(&st_watch.generation, memory_order_acquire);
+}
+
 /* ---- figures ------------------------------------------------------------------------------------ */
 
 void st_watch_get_stats(struct st_watch_stats *ret)

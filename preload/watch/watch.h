@@ -99,6 +99,39 @@ const char *st_watch_own_file(void);
 /* The function behind one of our thunks; any other address comes back unchanged. */
 void *st_watch_unwrap(void *address);
 
+/* ---- objects and stage functions, for those who look at them from outside ---- */
+
+/* Grows whenever a scan found the list of objects changed. Any thread. */
+uint64_t st_watch_generation(void);
+/* A forked child must not touch the loader's lock yet. */
+bool st_watch_is_blocked(void);
+
+struct st_watch_object {
+    const char *path;    /* "" is the program itself; valid during the call */
+    uintptr_t base, end;
+    uint64_t headers_hash; /* st_watch_hash() of its program headers: is a file what is mapped? */
+    uint32_t id;         /* never used twice */
+    bool is_ours;        /* a CUDA library, libc or the loader: no stage is looked for in it */
+};
+/* Call each() for every object that the last scan knew, inside the loader's lock: no dl*() call, no malloc there. False:
+ * not possible now. Plain C, not from inside a callback of dl_iterate_phdr. */
+bool st_watch_each_object(void (*each)(void *context, const struct st_watch_object *object), void *context);
+uint64_t st_watch_hash(const void *bytes, size_t count);
+
+/* A dynamic function that the matcher chose. */
+struct st_watch_stage {
+    const char *object;  /* file; valid during the call */
+    uint32_t symbol;     /* as the matcher gave it */
+    uint16_t rule;
+    bool has_slot; /* a slot leads to it, so that a call could be seen; only told with `want_slots` */
+};
+/* The same for every stage function of a mapped object. `want_slots` reads the relocations of all objects. */
+bool st_watch_each_stage(bool want_slots, void (*each)(void *context, const struct st_watch_stage *stage),
+                         void *context);
+
+/* Is a function of this rule being watched exactly on this thread right now? The calling thread. */
+bool st_watch_is_inside(const struct st_thread *thread, uint16_t rule, uint32_t symbol);
+
 /* ---- what was done ---- */
 
 struct st_watch_stats {

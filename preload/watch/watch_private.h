@@ -30,6 +30,7 @@ struct st_watch_state {
     _Atomic uint64_t thrown, abandoned, too_deep;
     _Atomic uint64_t host_untimed;
     _Atomic uint64_t bound_before;
+    _Atomic uint64_t generation; /* of the list of objects */
     _Atomic uint64_t lookups_asked, lookups_found, lookups_wrapped, lookups_passed, lookups_not_found;
 };
 extern struct st_watch_state st_watch;
