@@ -22,6 +22,7 @@
 #include "preload/record/syscall.h"
 #include "preload/stages/python.h"
 #include "preload/stages/symbols.h"
+#include "preload/stages/unwind.h"
 #include "preload/trace/notes.h"
 #include "preload/watch/watch.h"
 #include "preload/writer/family.h"
@@ -328,6 +329,7 @@ void st_session_settle(void)
     if (!is_own_trace() || atomic_load_explicit(&session.state, memory_order_acquire) != RUNNING) {
         return;
     }
+    st_unwind_at_exit();
     st_suppress++;
     session.is_stuck = !st_writer_settle(FINISH_DEADLINE_NS);
     st_suppress--;

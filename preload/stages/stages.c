@@ -269,8 +269,6 @@ static void add_stacks(struct st_rows *rows)
         add_capability(rows, "stacks", ST_CAP_SEEN, "");
     } else if (st_unwind_active) {
         add_capability(rows, "stacks", ST_CAP_ACCEPTED, "no CUDA call was made");
-    } else {
-        add_capability(rows, "stacks", ST_CAP_NOT_COLLECTED, "off, and no rule needs them");
     }
 }
 

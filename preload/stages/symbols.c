@@ -140,8 +140,8 @@ static void explain(uint16_t rule, char *ret, size_t size)
         snprintf(ret, size, "%s: in the .symtab of %s only (static or hidden); %s", text, reason->object,
                  trouble[0] != '\0' ? trouble : "it was on no stack at a CUDA call (inlined, or never called)");
     } else {
-        snprintf(ret, size, "%s: no function of this name in any loaded object%s", text,
-                 st_hidden_stripped_count() > 0 ? "; static and hidden functions of stripped ones have no names" : "");
+        snprintf(ret, size, "%s: no function of this name in any loaded object; inlined ones have no symbol%s", text,
+                 st_hidden_stripped_count() > 0 ? ", nor have static and hidden ones of stripped files" : "");
     }
 }
 

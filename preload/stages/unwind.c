@@ -331,6 +331,15 @@ void st_unwind_before_edge(void *unused)
     if (thread != NULL && thread->ring != NULL) look(thread, (uintptr_t)__builtin_frame_address(0), 0);
 }
 
+void st_unwind_at_exit(void)
+{
+    struct st_thread *thread = st_thread_current;
+
+    if (!st_unwind_active || thread == NULL || thread->ring == NULL || !st_thread_claim(thread)) return;
+    st_unwind_before_edge(NULL);
+    st_thread_release(thread);
+}
+
 /* ---- facts ---- */
 
 void st_unwind_tell_seen(void)

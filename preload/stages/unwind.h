@@ -26,6 +26,9 @@ void st_unwind_prepare(void);
 /* An edge of another source is about to be made on this thread (void *: for st_watch_call_saved). Plain C. */
 void st_unwind_before_edge(void *unused);
 
+/* The process ends: stages that this thread has left since its last CUDA call. Plain C. */
+void st_unwind_at_exit(void);
+
 /* Why nothing can be found on stacks, "" = it can. Any thread. */
 const char *st_unwind_trouble(void);
 /* Stacks are walked: there is something to look for, and an unwinder. Any thread. */
