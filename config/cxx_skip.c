@@ -366,7 +366,7 @@ static void unresolved_name(struct st_cxx *r)
 {
     if (is_digit(*r->at)) {
         base_name(r);
-        while (is_digit(*r->at)) base_name(r);
+        while (!r->failed && is_digit(*r->at)) base_name(r);
         if (*r->at == 'E' && at_base_name(r->at + 1)) {
             r->at++;
             base_name(r);
