@@ -32,7 +32,8 @@ static void put_text(struct st_cxx *r, const char *text)
 const struct st_cxx_operator *st_cxx_operator(const char *at)
 {
     static const struct st_cxx_operator operators[] = {
-        {"nw", " new", 0},     {"na", " new[]", 0}, {"dl", " delete", 1}, {"da", " delete[]", 1}, {"aw", " co_await", 1},
+        {"nw", " new", 0},     {"na", " new[]", 0}, {"dl", " delete", 1}, {"da", " delete[]", 1},
+        {"aw", " co_await", 1},
         {"ps", "+", 1},        {"ng", "-", 1},      {"ad", "&", 1},       {"de", "*", 1},         {"co", "~", 1},
         {"pl", "+", 2},        {"mi", "-", 2},      {"ml", "*", 2},       {"dv", "/", 2},         {"rm", "%", 2},
         {"an", "&", 2},        {"or", "|", 2},      {"eo", "^", 2},       {"aS", "=", 2},         {"pL", "+=", 2},
@@ -315,7 +316,8 @@ bool st_cxx_name(const char *symbol, char *ret, size_t size)
 static bool is_abbreviated(const char *word, size_t length)
 {
     static const char words[] = "operator new delete co_await cast std allocator basic_string basic_istream "
-                                "basic_ostream basic_iostream anonymous namespace lambda unnamed type default arg binding text";
+                                "basic_ostream basic_iostream anonymous namespace lambda unnamed type default arg "
+                                "binding text";
 
     for (const char *at = words; (at = memchr(at, word[0], strlen(at))) != NULL; at++)
         if (strncmp(at, word, length) == 0) return true;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Functions that a `symbol` rule names and that no symbol edit can reach: static and hidden ones, those called inside one
- * object. They are known by their addresses, from the .symtab of the files that are mapped, and are looked for on the
- * stacks of threads that make CUDA calls (unwind.h).
+ * Functions that a `symbol` rule names and that no symbol edit can reach: static and hidden ones, those called inside
+ * one object. They are known by their addresses, from the .symtab of the files that are mapped, and are looked for on
+ * the stacks of threads that make CUDA calls (unwind.h).
  */
 #ifndef ST_STAGES_HIDDEN_H
 #define ST_STAGES_HIDDEN_H

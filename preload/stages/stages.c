@@ -219,7 +219,8 @@ void st_stage_leave(uint64_t token, int how)
     uint32_t rule = (uint32_t)(token >> 32) - 1;
 
     if (thread == NULL || token == ST_WATCH_BYPASS) return;
-    if (how == ST_END_RETURN && atomic_load_explicit(&st_unwind_active, memory_order_relaxed)) st_watch_call_saved(st_unwind_before_edge, NULL);
+    if (how == ST_END_RETURN && atomic_load_explicit(&st_unwind_active, memory_order_relaxed))
+        st_watch_call_saved(st_unwind_before_edge, NULL);
     if (stages.map->rules[rule].role == ST_MAP_STEP_END) {
         st_emit_mark(thread, ST_MARK_STEP_END, (uint32_t)token, 0);
     } else {

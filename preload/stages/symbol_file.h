@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The functions that an ELF file on the disk names in its symbol table (.symtab: static and hidden ones too, unless the
- * file is stripped). The file is read, never mapped: it may be cut short under us. Plain C with system calls, no malloc.
+ * file is stripped). The file is read, never mapped: it may be cut short under us. Plain C with system calls, no
+ * malloc.
  */
 #ifndef ST_STAGES_SYMBOL_FILE_H
 #define ST_STAGES_SYMBOL_FILE_H

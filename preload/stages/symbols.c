@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Every function of every object that is loaded is held against the rules, a hundred thousand in a large library: a look
- * for a word that must be there (st_cxx_pattern_key) comes first, and the C++ name is made only where one is found.
+ * Every function of every object that is loaded is held against the rules, a hundred thousand in a large library: a
+ * look for a word that must be there (st_cxx_pattern_key) comes first, and the C++ name is made only where one is found.
  */
 #include "symbols.h"
 
@@ -134,8 +134,8 @@ static void explain(uint16_t rule, char *ret, size_t size)
         const char *next = !st_unwind_follows_all() ? "`stagetap run --collect stacks` looks for it on the stacks"
                            : trouble[0] != '\0'    ? trouble
                                                    : "it was on no stack at a CUDA call either";
-        snprintf(ret, size, "%s: defined in %s, but no caller goes by its symbol (-Bsymbolic, inlined, or called inside "
-                 "one object); %s", text, reason->object, next);
+        snprintf(ret, size, "%s: defined in %s, but no caller goes by its symbol (-Bsymbolic, inlined, or called "
+                 "inside one object); %s", text, reason->object, next);
     } else if (reason->is_hidden) {
         snprintf(ret, size, "%s: in the .symtab of %s only (static or hidden); %s", text, reason->object,
                  trouble[0] != '\0' ? trouble : "it was on no stack at a CUDA call (inlined, or never called)");

@@ -19,10 +19,12 @@ bool st_symbols_match(const char *symbol, uint16_t *ret_rule, uint32_t *ret_name
 /* Is rule `rule` a symbol rule that can match? */
 bool st_symbols_is_rule(uint16_t rule);
 
-/* Find out why rules met nothing. Plain C; takes the loader's lock. At the end, once, before the last facts are written. */
+/* Find out why rules met nothing. Plain C; takes the loader's lock. At the end, once, before the last facts are
+ * written. */
 void st_symbols_look_back(void);
 
-/* … and say it, with the rule in front. False: it met something, is no symbol rule, or nobody has looked. Any thread. */
+/* … and say it, with the rule in front. False: it met something, is no symbol rule, or nobody has looked. Any
+ * thread. */
 bool st_symbols_reason(uint32_t rule, char *ret, size_t size);
 
 #endif

@@ -9,7 +9,8 @@
  *     …                                                  open[]: those of them that are stages, outermost first
  *
  * An invocation is told from the one before by the place of its frame or its return address, or because a walk in
- * between did not meet it. Two in a row from one place without a CUDA call in between outside of them are taken for one.
+ * between did not meet it. Two in a row from one place without a CUDA call in between outside of them are taken for
+ * one.
  */
 #include "unwind.h"
 
@@ -23,7 +24,6 @@
 #include "at_call.h"
 #include "hidden.h"
 #include "met.h"
-#include "preload/calls/calls.h"
 #include "preload/record/record.h"
 #include "preload/watch/watch.h"
 #include "stages.h"
@@ -258,8 +258,8 @@ static void compare_stages(struct st_walk *walk, const struct st_thread *thread)
                                    .cfa = i + 1 < count ? frames[i + 1].cfa : 0,
                                    .back = i + 1 < count ? frames[i + 1].ip : 0};
         const struct open_stage *open = &walk->open[depth];
-        bool is_open = is_same && depth < walk->open_count && open->function == stage.function && open->cfa == stage.cfa &&
-                       open->back == stage.back;
+        bool is_open = is_same && depth < walk->open_count && open->function == stage.function &&
+                       open->cfa == stage.cfa && open->back == stage.back;
         if (!is_open) {
             if (st_watch_is_inside(thread, hidden->rule, hidden->name)) continue; /* its thunk knows better */
             is_same = false;
@@ -316,7 +316,7 @@ static void look(struct st_thread *thread, uintptr_t from, uintptr_t back)
 
 static void at_call(struct st_thread *thread, const uint64_t *words)
 {
-    uintptr_t from = (uintptr_t)&words[ST_CALL_FRAME_STACK];
+    uintptr_t from = st_watch_caller_stack(words);
 
     st_suppress++;
     look_at_files();

@@ -14,8 +14,8 @@
 
 struct st_thread;
 
-/* `follows_all`: STAGETAP_COLLECT=stacks – every symbol rule, and names of functions are noted (seen.h). Else only rules
- * that no dynamic function matches. Constructor. */
+/* `follows_all`: STAGETAP_COLLECT=stacks – every symbol rule, and names of functions are noted (seen.h). Else only
+ * rules that no dynamic function matches. Constructor. */
 void st_unwind_init(bool has_rules, bool follows_all);
 bool st_unwind_follows_all(void);
 

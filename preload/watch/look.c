@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Objects and stage functions as they are now, told to others (watch.h): for functions that have no symbol that could be
- * edited, and to say why a rule met nothing.
+ * Objects and stage functions as they are now, told to others (watch.h): for functions that have no symbol that could
+ * be edited, and to say why a rule met nothing.
  */
 #include <string.h>
 
@@ -149,6 +149,11 @@ static void tell_stages(void *arg)
 bool st_watch_each_stage(bool want_slots, void (*each)(void *, const struct st_watch_stage *), void *context)
 {
     return st_watch_locked(tell_stages, &(struct stage_walk){each, context, want_slots});
+}
+
+uintptr_t st_watch_caller_stack(const uint64_t *words)
+{
+    return (uintptr_t)&words[ST_CALL_FRAME_STACK];
 }
 
 bool st_watch_is_inside(const struct st_thread *thread, uint16_t rule, uint32_t symbol)

@@ -11,6 +11,7 @@
 #define ST_WATCH_WATCH_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct st_thread;
@@ -55,7 +56,7 @@ struct st_watch_hooks {
     /* Before each outermost CUDA call of a thread is recorded, on that thread: may enter and leave stages. NULL where
      * nobody needs it (st_watch_set_before_call). The thread is claimed; plain C allowed, but no malloc, lock, system
      * call, stdio or CUDA call.
-     * `words`: the call's frame; the caller's stack pointer is &words[ST_CALL_FRAME_STACK]. */
+     * `words`: the call's frame; see st_watch_caller_stack(). */
     void (*before_call)(struct st_thread *thread, const uint64_t *words);
     /* A matched function is entered / left. `rule` and `symbol` are what the matcher gave. Argument vector
      * registers are live: code must be compiled -mgeneral-regs-only and call no libc; what needs real C
@@ -113,8 +114,8 @@ struct st_watch_object {
     uint32_t id;         /* never used twice */
     bool is_ours;        /* a CUDA library, libc or the loader: no stage is looked for in it */
 };
-/* Call each() for every object that the last scan knew, inside the loader's lock: no dl*() call, no malloc there. False:
- * not possible now. Plain C, not from inside a callback of dl_iterate_phdr. */
+/* Call each() for every object that the last scan knew, inside the loader's lock: no dl*() call, no malloc there.
+ * False: not possible now. Plain C, not from inside a callback of dl_iterate_phdr. */
 bool st_watch_each_object(void (*each)(void *context, const struct st_watch_object *object), void *context);
 uint64_t st_watch_hash(const void *bytes, size_t count);
 
@@ -128,6 +129,9 @@ struct st_watch_stage {
 /* The same for every stage function of a mapped object. `want_slots` reads the relocations of all objects. */
 bool st_watch_each_stage(bool want_slots, void (*each)(void *context, const struct st_watch_stage *stage),
                          void *context);
+
+/* The caller's stack pointer before its CUDA call; `words` as before_call got them. */
+uintptr_t st_watch_caller_stack(const uint64_t *words);
 
 /* Is a function of this rule being watched exactly on this thread right now? The calling thread. */
 bool st_watch_is_inside(const struct st_thread *thread, uint16_t rule, uint32_t symbol);

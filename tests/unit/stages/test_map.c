@@ -162,7 +162,8 @@ static void test_errors_name_their_place(void **state)
 static void test_symbol_patterns(void **state)
 {
     static const char good[] = "symbol vae::decode(*) -> a; symbol \"vae::decode(*\" -> a; symbol vae::run() -> a\n"
-                               "symbol net::operator()(*) -> a; symbol net::operator() -> a; symbol \"operator<<\" -> a\n"
+                               "symbol net::operator()(*) -> a; symbol net::operator() -> a\n"
+                               "symbol \"operator<<\" -> a\n"
                                "symbol \"(anonymous namespace)::step\" -> a; symbol net::operator[] -> a";
     static const char *const wanted[] = {"vae::decode", "vae::decode", "vae::run", "net::operator()", "net::operator()",
                                          "operator<<", "(anonymous namespace)::step", "net::operator[]"};
