@@ -310,6 +310,28 @@ bool st_cxx_name(const char *symbol, char *ret, size_t size)
     return true;
 }
 
+/* A number, a pointer or a reference is next. */
+static bool at_small_type(const char *at)
+{
+    while (*at == 'r' || *at == 'V' || *at == 'K') at++;
+    return *at != '\0' && (strchr("PROMvbcahstijlmxynofdeg", *at) != NULL ||
+                           (*at == 'D' && at[1] != '\0' && strchr("defhsiun", at[1]) != NULL));
+}
+
+/* Of an instance of a template the result stands in front: it is held for one more. */
+bool st_cxx_has_small_arguments(const char *symbol)
+{
+    struct st_cxx r = {.at = symbol + 2, .quiet = 1};
+
+    if (symbol[0] != '_' || symbol[1] != 'Z' || !special_prefix(&r)) return false;
+    st_cxx_name_part(&r);
+    while (!r.failed && *r.at != '\0' && *r.at != '.') {
+        if (!at_small_type(r.at)) return false;
+        st_cxx_type(&r);
+    }
+    return !r.failed;
+}
+
 /* ---- patterns ---- */
 
 /* Words of a name that a symbol spells otherwise. */

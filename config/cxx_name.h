@@ -26,6 +26,10 @@
  * no C++ function, a form that is not known, or no room. */
 bool st_cxx_name(const char *symbol, char *ret, size_t size);
 
+/* Is `symbol` a C++ function that surely takes nothing but numbers and pointers: no class by value, nothing variable?
+ * (Enumerations look like classes.) */
+bool st_cxx_has_small_arguments(const char *symbol);
+
 /* The longest piece of a pattern that every symbol contains which the pattern matches, as symbol or as name: for a
  * quick look before the name is made. Returns its length, 0: there is none. */
 size_t st_cxx_pattern_key(const char *pattern, const char **ret_key);

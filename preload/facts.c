@@ -272,6 +272,7 @@ static void add_counters(struct st_buffer *payload)
         {"watch.abandoned", stats.abandoned},
         {"watch.too_deep", stats.too_deep},
         {"watch.bound_before", stats.bound_before},
+        {"watch.unbounded", stats.unbounded},
         {"host_functions.untimed", stats.host_untimed},
         {"capture.untracked", st_capture_untracked()},
         {"unwind.walks", unwound.walks},

@@ -141,6 +141,7 @@ static void tell_stages(void *arg)
             walk->each(walk->context, &(struct st_watch_stage){.object = name_of_owner(target->owner),
                                                                .symbol = target->symbol,
                                                                .rule = target->rule,
+                                                               .unbounded = atomic_load(&target->unbounded),
                                                                .has_slot = has_slot[i]});
         }
     }

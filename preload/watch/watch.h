@@ -124,6 +124,7 @@ struct st_watch_stage {
     const char *object;  /* file; valid during the call */
     uint32_t symbol;     /* as the matcher gave it */
     uint16_t rule;
+    uint64_t unbounded;  /* calls that ran unwatched: how far their arguments reach on the stack was not known */
     bool has_slot; /* a slot leads to it, so that a call could be seen; only told with `want_slots` */
 };
 /* The same for every stage function of a mapped object. `want_slots` reads the relocations of all objects. */
@@ -153,6 +154,7 @@ struct st_watch_stats {
     uint64_t thrown;        /* entries closed by an exception */
     uint64_t abandoned;     /* entries closed late, after a longjmp */
     uint64_t too_deep;      /* calls run unrecorded: shadow stack full */
+    uint64_t unbounded;     /* stage functions run unseen: how far their arguments reach was not known */
     uint64_t host_untimed;  /* host functions handed over that run unseen: thunks used up */
     /* pointer look-ups (cuGetProcAddress, cudaGetDriverEntryPoint and kin); one inside another counts once */
     uint64_t lookups_asked, lookups_found, lookups_wrapped, lookups_passed, lookups_not_found;

@@ -27,7 +27,7 @@ struct st_watch_state {
 
     /* figures */
     _Atomic uint64_t scans, objects, edits, edits_refused, slots, slots_refused, out_of_reach;
-    _Atomic uint64_t thrown, abandoned, too_deep;
+    _Atomic uint64_t thrown, abandoned, too_deep, unbounded;
     _Atomic uint64_t host_untimed;
     _Atomic uint64_t bound_before;
     _Atomic uint64_t generation; /* of the list of objects */
