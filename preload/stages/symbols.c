@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Every function of every object that is loaded is held against the rules, a hundred thousand in a large library: a
- * look for a word that must be there (st_cxx_pattern_key) comes first, and the C++ name is made only where one is found.
+ * look for a word that must be there (st_cxx_pattern_key) comes first, and the C++ name is made only where one is
+ * found.
  */
 #include "symbols.h"
 
@@ -81,6 +82,7 @@ bool st_symbols_match(const char *symbol, uint16_t *ret_rule, uint32_t *ret_name
 
 static struct reason {
     char object[96];
+    uint64_t unbounded;
     bool is_dynamic, has_slot, is_hidden;
 } reasons[ST_STAGES_MAX_RULES];
 static bool has_looked_back;
@@ -99,6 +101,7 @@ static void note_stage(void *context, const struct st_watch_stage *stage)
     if (!reason->is_dynamic || (stage->has_slot && !reason->has_slot)) set_object(reason, stage->object);
     reason->is_dynamic = true;
     reason->has_slot |= stage->has_slot;
+    reason->unbounded += stage->unbounded;
 }
 
 static bool is_idle(uint16_t rule)
@@ -108,8 +111,10 @@ static bool is_idle(uint16_t rule)
 
 void st_symbols_look_back(void)
 {
-    bool is_any_idle = false;
+    struct st_watch_stats stats;
 
+    st_watch_get_stats(&stats);
+    bool is_any_idle = stats.unbounded > 0;
     for (uint32_t i = 0; i < rule_count; i++) is_any_idle |= is_idle((uint16_t)i);
     if (!is_any_idle || has_looked_back) return;
     st_hidden_update();
@@ -127,15 +132,19 @@ static void explain(uint16_t rule, char *ret, size_t size)
 {
     const struct reason *reason = &reasons[rule];
     const char *trouble = st_unwind_trouble(), *text = map->rules[rule].text;
+    const char *next = !st_unwind_follows_all() ? "; `stagetap run --collect stacks` looks for it on the stacks"
+                       : !is_idle(rule)         ? "; it was found on stacks"
+                       : trouble[0] != '\0'     ? "; stacks can not be unwound"
+                                                : "; it was on no stack at a CUDA call either";
 
-    if (reason->has_slot) {
+    if (reason->unbounded > 0) {
+        snprintf(ret, size, "%s: %llu calls of it in %s were let pass: it is not known how far their arguments reach on "
+                 "the stack%s", text, (unsigned long long)reason->unbounded, reason->object, next);
+    } else if (reason->has_slot) {
         snprintf(ret, size, "%s: defined in %s, and never called by way of its symbol", text, reason->object);
     } else if (reason->is_dynamic) {
-        const char *next = !st_unwind_follows_all() ? "`stagetap run --collect stacks` looks for it on the stacks"
-                           : trouble[0] != '\0'    ? trouble
-                                                   : "it was on no stack at a CUDA call either";
         snprintf(ret, size, "%s: defined in %s, but no caller goes by its symbol (-Bsymbolic, inlined, or called "
-                 "inside one object); %s", text, reason->object, next);
+                 "inside one object)%s", text, reason->object, next);
     } else if (reason->is_hidden) {
         snprintf(ret, size, "%s: in the .symtab of %s only (static or hidden); %s", text, reason->object,
                  trouble[0] != '\0' ? trouble : "it was on no stack at a CUDA call (inlined, or never called)");
@@ -147,7 +156,7 @@ static void explain(uint16_t rule, char *ret, size_t size)
 
 bool st_symbols_reason(uint32_t rule, char *ret, size_t size)
 {
-    if (!has_looked_back || !is_idle((uint16_t)rule)) return false;
+    if (!has_looked_back || (!is_idle((uint16_t)rule) && reasons[rule].unbounded == 0)) return false;
     explain((uint16_t)rule, ret, size);
     return true;
 }

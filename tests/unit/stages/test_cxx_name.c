@@ -79,6 +79,21 @@ static void test_names(void **state)
     }
 }
 
+/* Only where no structure can be on the stack. */
+static void test_small_arguments(void **state)
+{
+    static const char *const small[] = {"_Z4workv", "_ZN3vae6decodeERK6Tensori", "_Z1fPFvNS_1AEE", "_Z1fdegnoDnPKc",
+                                        "_ZNK3net5ModelclEv", "_Z1fM1AFivE", "_ZN3fooIiE3barEOS0_", "_Z1fKxVj"};
+    static const char *const open[] = {"work", "_Z4work6Tensor", "_ZN3vae6decodeENS_6TensorE", "_Z1fSs", "_Z1fiz",
+                                       "_Z1fIiEvT_", "_Z1fiSt6vectorIiSaIiEE", "_Z1fDpT_", "_ZTV1A", "_Z1fi6Tensor",
+                                       "_Z1fDv4_f", "_Z1fCd", "_Z1f9", "_Z1fK6Tensor"};
+
+    for (size_t i = 0; i < sizeof(small) / sizeof(small[0]); i++)
+        if (!st_cxx_has_small_arguments(small[i])) fail_msg("%s", small[i]);
+    for (size_t i = 0; i < sizeof(open) / sizeof(open[0]); i++)
+        if (st_cxx_has_small_arguments(open[i])) fail_msg("%s", open[i]);
+}
+
 static void test_room(void **state)
 {
     char name[16];
@@ -153,7 +168,8 @@ static void test_matches(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_names), cmocka_unit_test(test_room),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_names), cmocka_unit_test(test_small_arguments),
+                                       cmocka_unit_test(test_room),
                                        cmocka_unit_test(test_spoiled), cmocka_unit_test(test_keys),
                                        cmocka_unit_test(test_matches)};
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -162,7 +162,7 @@ const char *st_watch_own_file(void)
 
 /* ---- what functions there are, for the reasons ---- */
 
-static struct st_watch_stage stages_there[4];
+static struct st_watch_stage stages_there[5];
 static int stage_count;
 static bool sees_stacks;
 _Atomic bool st_unwind_active;
@@ -172,6 +172,11 @@ bool st_watch_each_stage(bool want_slots, void (*each)(void *, const struct st_w
     assert_true(want_slots);
     for (int i = 0; i < stage_count; i++) each(context, &stages_there[i]);
     return true;
+}
+
+void st_watch_get_stats(struct st_watch_stats *ret)
+{
+    *ret = (struct st_watch_stats){.unbounded = 2};
 }
 
 void st_hidden_update(void)
@@ -409,7 +414,8 @@ static void test_reasons(void **state)
     stages_there[1] = (struct st_watch_stage){.object = "", .rule = 1, .has_slot = true};
     stages_there[2] = (struct st_watch_stage){.object = "/lib/other.so", .rule = 22};
     stages_there[3] = (struct st_watch_stage){.object = "/lib/two.so", .rule = 22, .has_slot = true};
-    stage_count = 4;
+    stages_there[4] = (struct st_watch_stage){.object = "/lib/two.so", .rule = 2, .has_slot = true, .unbounded = 2};
+    stage_count = 5;
     assert_null(reason_of(20)); /* nobody has looked */
     st_symbols_look_back();
     assert_string_equal(reason_of(20),
@@ -422,6 +428,8 @@ static void test_reasons(void **state)
     assert_string_equal(reason_of(23), "in the .symtab of the program only (static or hidden); it was on no stack "
                                               "at a CUDA call (inlined, or never called)");
     assert_string_equal(reason_of(22), "defined in two.so, and never called by way of its symbol");
+    assert_string_equal(reason_of(2), "2 calls of it in two.so were let pass: it is not known how far their arguments "
+                                      "reach on the stack; `stagetap run --collect stacks` looks for it on the stacks");
 }
 
 static void test_nvtx_alone(void **state)
