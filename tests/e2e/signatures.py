@@ -12,7 +12,7 @@ MAP = '; '.join(
     + [f'symbol sd::{name} -> {name}' for name in STAGES]
 )
 LAUNCHES = {
-    'encode': 2, 'sample/step': 6, 'sample': 2, 'decode': 2, 'check': 1, 'retry': 1, 'finish': 1, 'finish/save': 1,
+    'encode': 2, 'sample/step': 6, 'sample': 8, 'decode': 2, 'check': 1, 'retry': 1, 'finish': 1, 'save': 1,
     'blend': 1,
 }
 FRAME = 'symbol sd::frame -> frame'
@@ -49,7 +49,8 @@ def exact(checks):
         rows, what = lib.rows(request), f'{label}: request {request["id"]}'
         checks.equal(LAUNCHES, {row: rows[row]['launches'] for row in LAUNCHES if row in rows}, f'{what}: launches')
         checks.equal({1}, {rows[row]['calls'] for row in STAGES if row in rows}, f'{what}: recursion is one call')
-        checks.equal({'exact'}, {row['edges'] for row in rows.values()}, f'{what}: edges')
+        inferred = {row for row in LAUNCHES if row in rows and rows[row]['edges'] != 'exact'}
+        checks.equal({'retry'}, inferred, f'{what}: what longjmp left has a late end, the rest is exact')
         checks.equal(1, rows['unattributed']['launches'], f'{what}: the frame, which no rule names')
 
 

@@ -167,7 +167,7 @@ static void __attribute__((noinline)) show_decoded(Work *work)
 {
     Image image;
     unsigned sum = 0;
-    for (int i = 0; i < 6000; i++) image.pixels[i] = (unsigned)i;
+    for (int i = 0; i < 3000; i++) image.pixels[i] = (unsigned)i;
     for (unsigned pixel : decode(work, image, 2.5L, Quad{{1, 2, 3, 4}}).pixels) sum = 3 * sum + pixel;
     std::printf("decoded %u\n", sum);
 }

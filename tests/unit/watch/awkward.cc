@@ -270,6 +270,16 @@ static void show_vectors()
 static void show_vectors() {}
 #endif
 
+// A caller that no unwind information tells of: its call is left alone.
+extern "C" int awkward_bare(int x);
+__asm__(".text\n.hidden awkward_bare\n.globl awkward_bare\n"
+#if defined(__x86_64__)
+        "awkward_bare: subq $8, %rsp\n call awkward_in_thread@PLT\n addq $8, %rsp\n ret\n"
+#else
+        "awkward_bare: stp x29, x30, [sp, #-16]!\n bl awkward_in_thread\n ldp x29, x30, [sp], #16\n ret\n"
+#endif
+);
+
 static void __attribute__((noinline)) show_large(int depth)
 {
     Large large;
@@ -292,6 +302,7 @@ void awkward_all()
 {
     show_large(1);
     show_endless();
+    std::printf("bare %d\n", awkward_bare(7));
     std::printf("integers %ld\n",
                 awkward_integers(1, 2, 3, 4, (void *)5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20));
     std::printf("doubles %g\n", awkward_doubles(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12));
