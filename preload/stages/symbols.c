@@ -138,8 +138,8 @@ static void explain(uint16_t rule, char *ret, size_t size)
                                                 : "; it was on no stack at a CUDA call either";
 
     if (reason->unbounded > 0) {
-        snprintf(ret, size, "%s: %llu calls of it in %s were let pass: it is not known how far their arguments reach on "
-                 "the stack%s", text, (unsigned long long)reason->unbounded, reason->object, next);
+        snprintf(ret, size, "%s: %llu calls of it in %s were let pass: it is not known how far their arguments reach "
+                 "on the stack%s", text, (unsigned long long)reason->unbounded, reason->object, next);
     } else if (reason->has_slot) {
         snprintf(ret, size, "%s: defined in %s, and never called by way of its symbol", text, reason->object);
     } else if (reason->is_dynamic) {

@@ -29,15 +29,12 @@ struct found_object {
 };
 static int (*find_object)(void *, struct found_object *);
 
-void st_frame_start(void)
-{
-    find_object = (int (*)(void *, struct found_object *))st_watch_find_function("_dl_find_object");
-}
-
 struct search {
     uintptr_t address;
-    const uint8_t *header; /* PT_GNU_EH_FRAME */
+    const uint8_t *header;  /* PT_GNU_EH_FRAME */
+    uintptr_t begin, bytes; /* the loaded part that it lies in */
 };
+static struct search libc;
 
 static int look_at_object(struct dl_phdr_info *info, size_t size, void *arg)
 {
@@ -46,11 +43,23 @@ static int look_at_object(struct dl_phdr_info *info, size_t size, void *arg)
     bool is_here = false;
     for (uint32_t i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *part = &info->dlpi_phdr[i];
-        is_here |= part->p_type == PT_LOAD && search->address - info->dlpi_addr - part->p_vaddr < part->p_memsz;
+        uintptr_t begin = info->dlpi_addr + part->p_vaddr;
+        if (part->p_type == PT_LOAD && search->address - begin < part->p_memsz) {
+            search->begin = begin;
+            search->bytes = part->p_memsz;
+            is_here = true;
+        }
         header = part->p_type == PT_GNU_EH_FRAME ? (const uint8_t *)(info->dlpi_addr + part->p_vaddr) : header;
     }
     search->header = is_here ? header : NULL;
     return is_here;
+}
+
+void st_frame_start(void)
+{
+    find_object = (int (*)(void *, struct found_object *))st_watch_find_function("_dl_find_object");
+    libc.address = (uintptr_t)st_watch_find_function("makecontext");
+    dl_iterate_phdr(look_at_object, &libc);
 }
 
 static const uint8_t *frame_header_of(uintptr_t address)
@@ -363,6 +372,7 @@ void st_frame_measure(void *arg)
     struct st_frame_call *call = arg;
     uintptr_t end;
     call->ret_words = UINT64_MAX;
+    call->ret_is_libc = call->return_address - libc.begin < libc.bytes;
     if (find_end(call, &end) && end - ABOVE_ARGUMENTS >= call->stack) {
         call->ret_words = (end - ABOVE_ARGUMENTS - call->stack) / 8;
     }

@@ -320,7 +320,7 @@ static int64_t argument_words(struct st_watch_target *target, const uint64_t *wo
     if (call.ret_words <= ST_STAGE_FRAME_WORDS) {
         return (int64_t)call.ret_words;
     }
-    if (target->has_small_arguments) {
+    if (target->has_small_arguments || call.ret_is_libc) {
         return readable_words(call.stack, ST_STAGE_STACK_WORDS);
     }
     st_watch_count(&st_watch.unbounded);

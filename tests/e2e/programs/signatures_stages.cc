@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stage functions in a library that calls itself by its symbols. Each prints what it got: a profiler in between must not
-// change it.
+// Stage functions in a library that calls itself by its symbols. What each got is printed: a profiler in between must
+// not change it.
 #include "signatures.h"
 
 #include <csetjmp>
