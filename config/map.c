@@ -280,6 +280,33 @@ static bool parse_source(struct parser *p, struct st_map_rule *rule)
     return fail(p, word.begin, "unknown source '%.40s'; allowed: nvtx, python, symbol, kernel, log", word.text);
 }
 
+/* A function's name has no parameters and no template arguments: `(*`, `(*)` or `()` behind it say nothing and are cut
+ * off, others would never match. */
+static bool check_symbol(struct parser *p, struct word *word)
+{
+    static const char *const ends[] = {"(*)", "()", "(*"};
+    char *text = p->map->arena + (word->text - p->map->arena);
+
+    for (size_t i = 0; i < COUNT(ends); i++) {
+        size_t length = strlen(ends[i]), rest = word->length - length;
+        bool is_operator = word->length >= length + 8 && memcmp(text + rest - 8, "operator", 8) == 0;
+        if (word->length <= length || is_operator || strcmp(text + rest, ends[i]) != 0) continue;
+        text[rest] = '\0';
+        word->length = rest;
+        break;
+    }
+    for (const char *at = text; *at != '\0'; at++) {
+        bool is_operator = at - text >= 8 && memcmp(at - 8, "operator", 8) == 0;
+        if (is_operator) at += strspn(at, "<>=-*()[]");
+        if (*at == '(' && strncmp(at, "(anonymous namespace)", 21) != 0)
+            return fail(p, word->begin, "a function's name has no parameters: end the pattern in front of '('");
+        if (*at == '<' || *at == '[')
+            return fail(p, word->begin, "names have no template arguments: std::vector::push_back");
+        if (*at == '\0') break;
+    }
+    return true;
+}
+
 static bool parse_pattern(struct parser *p, struct st_map_rule *rule)
 {
     struct word word;
@@ -290,6 +317,7 @@ static bool parse_pattern(struct parser *p, struct st_map_rule *rule)
     if (!read_word(p, &word)) return false;
     if (word.length == 0) return fail(p, word.begin, "the pattern is empty");
     rule->pattern = word.text;
+    if (rule->source == ST_MAP_SYMBOL && !check_symbol(p, &word)) return false;
     if (rule->source == ST_MAP_PYTHON) {
         const char *colon = strchr(word.text, ':');
         if (colon == NULL || colon == word.text || colon[1] == '\0' || strchr(colon + 1, ':') != NULL)

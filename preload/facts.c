@@ -19,6 +19,8 @@
 #include "preload/stages/recognise.h"
 #include "preload/stages/seen.h"
 #include "preload/stages/stages.h"
+#include "preload/stages/symbols.h"
+#include "preload/stages/unwind.h"
 #include "preload/trace/notes.h"
 #include "preload/trace/table.h"
 #include "preload/watch/watch.h"
@@ -249,7 +251,9 @@ static void add_counters(struct st_buffer *payload)
     struct st_watch_stats stats;
     struct st_python_stats python;
     st_watch_get_stats(&stats);
+    struct st_unwind_stats unwound;
     st_python_get_stats(&python);
+    st_unwind_get_stats(&unwound);
     const struct {
         const char *name;
         uint64_t value;
@@ -268,8 +272,12 @@ static void add_counters(struct st_buffer *payload)
         {"watch.abandoned", stats.abandoned},
         {"watch.too_deep", stats.too_deep},
         {"watch.bound_before", stats.bound_before},
+        {"watch.unbounded", stats.unbounded},
         {"host_functions.untimed", stats.host_untimed},
         {"capture.untracked", st_capture_untracked()},
+        {"unwind.walks", unwound.walks},
+        {"unwind.known", unwound.known},
+        {"unwind.too_deep", unwound.too_deep},
         {"seen.untold", st_seen_untold()},
         {"python.codes", python.codes},
         {"python.mismatches", python.mismatches},
@@ -334,6 +342,20 @@ static void add_recognised(struct st_buffer *payload)
     add_rules(payload);
 }
 
+/* Why rules met nothing. */
+static void add_reasons(struct st_buffer *payload)
+{
+    struct st_rows keys = {.table = ST_T_KEY};
+    char text[512];
+    for (uint32_t i = 0; i < st_options.map.count; i++) {
+        if (st_symbols_reason(i, text, sizeof(text))) {
+            add_key(&keys, ST_KEY_NOTE, "rule", text);
+        }
+    }
+    st_table_encode(&keys, payload);
+    st_rows_finish(&keys);
+}
+
 /* Names from the n-th on: as they come, and all of them with their final counts at the end. */
 static void add_seen(struct st_buffer *payload, uint32_t n)
 {
@@ -381,6 +403,8 @@ void st_facts_add_state(struct st_buffer *payload, bool is_final)
     st_rows_finish(&capabilities);
     if (is_final) {
         add_rules(payload);
+        add_reasons(payload);
+        st_unwind_tell_seen();
     }
     add_seen(payload, is_final ? 0 : written.seen);
 }

@@ -9,16 +9,30 @@
 #include <sys/auxv.h>
 
 #include "backends.h"
+#include "config/settings.h"
 #include "libc.h"
 #include "options.h"
 #include "preload/stages/python.h"
 #include "preload/stages/stages.h"
+#include "preload/stages/unwind.h"
 #include "preload/watch/watch.h"
 #include "session.h"
 
 static void on_request(void)
 {
     st_session_start();
+}
+
+static void on_first_call(void)
+{
+    st_session_on_first_call();
+    st_unwind_prepare();
+}
+
+static bool collects(const char *what)
+{
+    const char *list = st_options.values[ST_SET_COLLECT];
+    return list && st_list_place(list, ',', what) >= 0;
 }
 
 static void start(int argc, char **argv, char **envp)
@@ -36,9 +50,10 @@ static void start(int argc, char **argv, char **envp)
     }
     st_session_prepare(argc, argv);
     st_stages_init(&st_options.map, st_options.map_is_automatic);
+    st_unwind_init(st_stages_uses(ST_MAP_SYMBOL), collects("stacks"));
     st_python_start(st_options.py);
     st_watch_set_hooks(&(struct st_watch_hooks){.on_object = st_backend_note,
-                                                .on_first_call = st_session_on_first_call,
+                                                .on_first_call = on_first_call,
                                                 .on_init = st_session_on_init,
                                                 .on_dlopen = st_python_on_dlopen,
                                                 .stage_enter = st_stage_enter,

@@ -22,6 +22,8 @@
 #include "preload/record/syscall.h"
 #include "preload/stages/python.h"
 #include "preload/stages/stages.h"
+#include "preload/stages/symbols.h"
+#include "preload/stages/unwind.h"
 #include "preload/trace/notes.h"
 #include "preload/watch/watch.h"
 #include "preload/writer/family.h"
@@ -328,6 +330,7 @@ void st_session_settle(void)
     if (!is_own_trace() || atomic_load_explicit(&session.state, memory_order_acquire) != RUNNING) {
         return;
     }
+    st_unwind_at_exit();
     st_suppress++;
     session.is_stuck = !st_writer_settle(FINISH_DEADLINE_NS);
     st_suppress--;
@@ -344,6 +347,7 @@ void st_session_finish(void)
     }
     st_suppress++;
     st_watch_scan(); /* the last look at what is out of reach */
+    st_symbols_look_back();
     if (!st_writer_finish(session.is_stuck ? 0 : FINISH_DEADLINE_NS)) {
         st_log(ST_LOG_WARN, "%s: not closed in order (the device library or the disk did not come back in time, or "
                "exit() was called from a signal handler)", session.sink.path);

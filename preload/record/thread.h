@@ -92,6 +92,7 @@ struct st_thread {
     bool is_announced; /* its THREAD row is written; cleared by a new owner of the block */
     bool is_stuck;     /* its last chunk could not be written */
 
+    void *walk;          /* preload/stages: the stack as it was last seen; kept for the next owner */
     uint64_t passed[32]; /* a structure handed on in place of the caller's, while that call runs */
     uint32_t pushed_count;
     uint32_t pushed_beyond; /* deeper than there is room */

@@ -58,9 +58,19 @@ uint32_t st_seen_place(enum st_map_source source, const char *text)
     return 0;
 }
 
+static void count_more(uint32_t place, uint64_t more)
+{
+    atomic_fetch_add_explicit(place ? &seen[place - 1].count : &untold, more, memory_order_relaxed);
+}
+
 void st_seen_count(uint32_t place)
 {
-    atomic_fetch_add_explicit(place ? &seen[place - 1].count : &untold, 1, memory_order_relaxed);
+    count_more(place, 1);
+}
+
+void st_seen_add(enum st_map_source source, const char *text, uint64_t count)
+{
+    count_more(st_seen_place(source, text), count);
 }
 
 void st_seen_note(enum st_map_source source, const char *text)

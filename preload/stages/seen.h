@@ -14,6 +14,8 @@
 #define ST_SEEN_NAMES 2048
 #define ST_SEEN_NAME_BYTES 120 /* longer names are cut */
 
+/* `text` was met `count` times more. Any thread; lock-free, no libc, no allocation. */
+void st_seen_add(enum st_map_source source, const char *text, uint64_t count);
 /* `text` was met once more. Any thread; lock-free, no libc, no allocation. */
 void st_seen_note(enum st_map_source source, const char *text);
 

@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "config/cxx_name.h"
 #include "log.h"
 #include "nvtx.h"
 #include "nvtx_ranges.h"
@@ -18,6 +19,8 @@
 #include "python.h"
 #include "recognise.h"
 #include "seen.h"
+#include "symbols.h"
+#include "unwind.h"
 
 #define MAX_EXPANDED 64 /* row names made from $1 … $9; what comes later is "other" */
 #define SOURCES (ST_MAP_LOG + 1)
@@ -65,32 +68,38 @@ static uint32_t expanded_name(struct st_thread *thread, const char *name, const 
     return row;
 }
 
-/* The first rule that matches; false: none. */
-static bool find_rule(enum st_map_source source, const char *text, struct st_map_capture *ret_captures,
-                      uint32_t *ret_rule)
+/* The first rule that matches `text` or, if there is one, `other`; false: none. */
+static bool find_rule(enum st_map_source source, const char *text, const char *other,
+                      struct st_map_capture *ret_captures, uint32_t *ret_rule)
 {
     if (!st_stages_uses(source)) return false;
     if (source == ST_MAP_PYTHON) st_recognise_see(text);
     for (uint32_t i = 0, count = rule_count(); i < count; i++) {
         const struct st_map_rule *rule = &stages.map->rules[i];
-        if (rule->source != source || !st_map_glob(rule->pattern, text, ret_captures)) continue;
+        if (rule->source != source || !st_cxx_matches(rule->pattern, text, other, ret_captures)) continue;
         *ret_rule = i;
         return true;
     }
     return false;
 }
 
-bool st_stages_match(enum st_map_source source, struct st_thread *thread, const char *text,
-                     struct st_stage_match *ret_match)
+bool st_stages_match_either(enum st_map_source source, struct st_thread *thread, const char *text, const char *other,
+                            struct st_stage_match *ret_match)
 {
     struct st_map_capture captures[ST_MAP_MAX_CAPTURES];
     uint32_t rule;
 
-    if (!find_rule(source, text, captures, &rule)) return false;
+    if (!find_rule(source, text, other, captures, &rule)) return false;
     ret_match->rule = (uint16_t)rule;
     ret_match->name = stages.is_expanded[rule] ? expanded_name(thread, stages.map->rules[rule].name, captures)
                                                : stages.names[rule];
     return true;
+}
+
+bool st_stages_match(enum st_map_source source, struct st_thread *thread, const char *text,
+                     struct st_stage_match *ret_match)
+{
+    return st_stages_match_either(source, thread, text, NULL, ret_match);
 }
 
 bool st_stages_match_part(enum st_map_source source, const char *text, struct st_stage_match *ret_match)
@@ -98,19 +107,8 @@ bool st_stages_match_part(enum st_map_source source, const char *text, struct st
     struct st_map_capture captures[ST_MAP_MAX_CAPTURES];
     uint32_t rule;
 
-    if (!find_rule(source, text, captures, &rule) || stages.is_expanded[rule]) return false;
+    if (!find_rule(source, text, NULL, captures, &rule) || stages.is_expanded[rule]) return false;
     *ret_match = (struct st_stage_match){(uint16_t)rule, stages.names[rule]};
-    return true;
-}
-
-/* For preload/watch, inside a dl_iterate_phdr callback. */
-static bool match_symbol(const char *symbol, uint16_t *ret_rule, uint32_t *ret_symbol)
-{
-    struct st_stage_match match;
-
-    if (!st_stages_match(ST_MAP_SYMBOL, st_thread_current, symbol, &match)) return false;
-    *ret_rule = match.rule;
-    *ret_symbol = match.name;
     return true;
 }
 
@@ -171,7 +169,8 @@ void st_stages_init(struct st_map *map, bool is_automatic)
     stages.map = map;
     take_rules(map);
     atomic_store_explicit(&stages.automatic, is_automatic ? map : NULL, memory_order_release);
-    if (st_stages_uses(ST_MAP_SYMBOL)) st_watch_set_matcher(match_symbol);
+    st_symbols_init(map, rule_count());
+    if (st_stages_uses(ST_MAP_SYMBOL)) st_watch_set_matcher(st_symbols_match);
     if (st_stages_uses(ST_MAP_NVTX)) st_nvtx_init();
 }
 
@@ -264,6 +263,7 @@ uint64_t st_stage_enter(uint16_t rule, uint32_t name)
     struct st_thread *thread;
 
     if (st_suppress > 0 || !st_stages_rule_counts(rule)) return ST_WATCH_BYPASS;
+    if (atomic_load_explicit(&st_unwind_active, memory_order_relaxed)) st_watch_call_saved(st_unwind_before_edge, NULL);
     st_stages_count(rule);
     if ((role == ST_MAP_REQUEST || role == ST_MAP_BEGIN_REQUEST) && stages.on_request != NULL)
         st_watch_call_saved(call_on_request, NULL);
@@ -298,6 +298,8 @@ void st_stage_leave(uint64_t token, int how)
     uint32_t rule = (uint32_t)(token >> 32) - 1;
 
     if (thread == NULL || token == ST_WATCH_BYPASS) return;
+    if (how == ST_END_RETURN && atomic_load_explicit(&st_unwind_active, memory_order_relaxed))
+        st_watch_call_saved(st_unwind_before_edge, NULL);
     if (stages.roles[rule] == ST_MAP_STEP_END) {
         st_span_step_end(thread, (uint32_t)token);
     } else {
@@ -353,6 +355,21 @@ static void add_capability(struct st_rows *rows, const char *kind, enum st_capab
     st_rows_add(rows, (const int64_t[ST_COUNT_C_CAPABILITY]){[ST_CAPABILITY_C_state] = state}, texts);
 }
 
+static void add_stacks(struct st_rows *rows)
+{
+    const char *trouble = st_unwind_trouble();
+    struct st_unwind_stats stats;
+
+    st_unwind_get_stats(&stats);
+    if (trouble[0] != '\0') {
+        add_capability(rows, "stacks", ST_CAP_NOT_COLLECTED, trouble);
+    } else if (stats.walks > 0) {
+        add_capability(rows, "stacks", ST_CAP_SEEN, "");
+    } else if (st_unwind_active) {
+        add_capability(rows, "stacks", ST_CAP_ACCEPTED, "no CUDA call was made");
+    }
+}
+
 void st_stages_capabilities(struct st_rows *rows)
 {
     const char *why = "";
@@ -365,6 +382,7 @@ void st_stages_capabilities(struct st_rows *rows)
     } else {
         add_capability(rows, "symbol", ST_CAP_ACCEPTED, "no function of that name was called");
     }
+    add_stacks(rows);
     if (!st_stages_uses(ST_MAP_NVTX)) {
         why = "no nvtx rule in the map";
     } else if (is_source_seen(ST_MAP_NVTX)) {

@@ -71,6 +71,10 @@ struct st_stage_match {
 bool st_stages_match(enum st_map_source source, struct st_thread *thread, const char *text,
                      struct st_stage_match *ret_match);
 
+/* The same where the thing has two names (`other` may be NULL). */
+bool st_stages_match_either(enum st_map_source source, struct st_thread *thread, const char *text, const char *other,
+                            struct st_stage_match *ret_match);
+
 /* The same for a text that may go on: a rule that makes its name of the text does not match yet. */
 bool st_stages_match_part(enum st_map_source source, const char *text, struct st_stage_match *ret_match);
 

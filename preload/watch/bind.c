@@ -10,6 +10,8 @@
 
 #include "objects.h"
 
+#include "config/cxx_name.h"
+
 enum { MAX_PROVIDERS = 16 };
 
 static struct provider {
@@ -105,7 +107,7 @@ static struct st_watch_target *target_of_symbol(struct object *object, const str
         return NULL;
     }
     object->owns_stages = found->stages = true;
-    return st_target_add_stage(real, rule, stage_symbol, object->id);
+    return st_target_add_stage(real, rule, stage_symbol, object->id, st_cxx_has_small_arguments(name));
 }
 
 /* Give thunks to what is wanted and let the object's own symbol table name them. */

@@ -11,6 +11,7 @@
  * falling stack pointers, so one at or below the current pointer was left by longjmp: it is closed late.
  * An exception closes entries on its way (st_watch_personality).
  */
+#include "frame.h"
 #include "watch_private.h"
 
 #include "preload/calls/capture.h"
@@ -309,10 +310,33 @@ static int64_t readable_words(uintptr_t stack, uint32_t wanted)
     return wanted;
 }
 
-/* `thread` may be NULL: the stage's first event makes its block. */
-static int64_t open_stage(struct st_thread *thread, const struct st_watch_target *target, uintptr_t stack)
+/* Words that hold all arguments of the call that are on the stack, or ST_WATCH_JUMP: nobody knows where they end. */
+static int64_t argument_words(struct st_watch_target *target, const uint64_t *words)
 {
+    struct st_frame_call call = {.stack = stack_pointer(words),
+                                 .return_address = words[ST_CALL_FRAME_STACK - 1],
+                                 .frame_pointer = words[ST_CALL_FRAME_STACK - 2]};
+    st_watch_call_saved(st_frame_measure, &call);
+    if (call.ret_words <= ST_STAGE_FRAME_WORDS) {
+        return (int64_t)call.ret_words;
+    }
+    if (target->has_small_arguments || call.ret_is_libc) {
+        return readable_words(call.stack, ST_STAGE_STACK_WORDS);
+    }
+    st_watch_count(&st_watch.unbounded);
+    atomic_fetch_add_explicit(&target->unbounded, 1, memory_order_relaxed);
+    return ST_WATCH_JUMP;
+}
+
+/* `thread` may be NULL: the stage's first event makes its block. */
+static int64_t open_stage(struct st_thread *thread, struct st_watch_target *target, const uint64_t *words)
+{
+    uintptr_t stack = stack_pointer(words);
     if (thread && !open_frame(thread, stack)) {
+        return ST_WATCH_JUMP;
+    }
+    int64_t count = argument_words(target, words);
+    if (count == ST_WATCH_JUMP) {
         return ST_WATCH_JUMP;
     }
     uint64_t token = st_watch.hooks.stage_enter(target->rule, target->symbol);
@@ -333,10 +357,10 @@ static int64_t open_stage(struct st_thread *thread, const struct st_watch_target
     frame->runtime_depth = thread->runtime_depth;
     frame->driver_depth = thread->driver_depth;
     thread->frame_count++;
-    return readable_words(stack, target->stack_words);
+    return count;
 }
 
-static int64_t __attribute__((noinline)) enter_stage(const struct st_watch_target *target, const uint64_t *words)
+static int64_t __attribute__((noinline)) enter_stage(struct st_watch_target *target, const uint64_t *words)
 {
     struct st_thread *thread = st_thread_current;
     thread = thread && thread->ring ? thread : NULL;
@@ -344,7 +368,7 @@ static int64_t __attribute__((noinline)) enter_stage(const struct st_watch_targe
         (thread && !st_thread_claim(thread))) {
         return ST_WATCH_JUMP;
     }
-    int64_t count = open_stage(thread, target, stack_pointer(words));
+    int64_t count = open_stage(thread, target, words);
     if (thread) {
         st_thread_release(thread);
     }

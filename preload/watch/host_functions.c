@@ -55,7 +55,6 @@ static struct st_watch_target *target_of(void *function, uint8_t argument, bool 
         struct st_watch_target *target = &st_watch_targets[ST_CUDA_THUNKS + ST_STAGE_THUNKS + at];
         if (!atomic_load_explicit(&target->is_live, memory_order_acquire)) {
             target->real = function;
-            target->frame_bytes = (ST_THUNK_FRAME_BYTES + 63) & ~63u;
             target->argument = argument;
             target->kind = ST_TARGET_HOST;
             atomic_store_explicit(&target->is_live, true, memory_order_release);

@@ -242,6 +242,7 @@ static int look(struct dl_phdr_info *info, size_t size, void *arg)
     is_looking = true;
     if (adds != seen_adds || subs != seen_subs) {
         list_objects(subs != seen_subs);
+        st_watch_count(&st_watch.generation);
         seen_adds = adds;
         seen_subs = subs;
     }
@@ -288,7 +289,7 @@ void st_objects_lock_is_free(void)
     is_forked = false;
 }
 
-static bool is_blocked(void)
+bool st_watch_is_blocked(void)
 {
     if (__builtin_expect(!is_forked, 1)) {
         return false;
@@ -312,7 +313,7 @@ static int note_own_headers(struct dl_phdr_info *info, size_t size, void *arg)
 
 void st_watch_scan(void)
 {
-    if (!st_watch.may_scan || is_blocked()) {
+    if (!st_watch.may_scan || st_watch_is_blocked()) {
         return;
     }
     int saved_errno = errno;
@@ -349,11 +350,16 @@ static int run_locked(struct dl_phdr_info *info, size_t size, void *arg)
 
 bool st_watch_locked(void (*fn)(void *), void *arg)
 {
-    if (is_blocked()) {
+    if (st_watch_is_blocked()) {
         return false;
     }
     dl_iterate_phdr(run_locked, &(struct locked_call){fn, arg});
     return true;
+}
+
+const struct object *objects_get(uint32_t n)
+{
+    return n < table->count ? &table->objects[n] : NULL;
 }
 
 bool st_objects_find(const void *address, uint32_t *ret_owner, const char **ret_name)

@@ -32,6 +32,9 @@ bool object_is_system(const struct object *object);
 /* Is what lies there now what was read? Not if it was unloaded and another one took its place. */
 bool object_is_same(const struct object *object);
 
+/* The n-th object of the last list pass; NULL at the end. Inside the lock. */
+const struct object *objects_get(uint32_t n);
+
 /* ---- bind.c ---- */
 
 /* A new object: give thunks to what it defines for us and let its own symbol table name them. Sets in *ret_found

@@ -6,6 +6,7 @@
 #include <link.h>
 #include <string.h>
 
+#include "frame.h"
 #include "objects.h"
 
 #include "preload/calls/capture.h"
@@ -30,6 +31,7 @@ void st_watch_set_matcher(st_watch_matcher matcher)
 void st_watch_start(char **argv)
 {
     st_watch.main_stack_top = (uintptr_t)argv;
+    st_frame_start();
     st_watch.may_scan = true;
     st_watch_scan();
     st_watch.is_started = true;
@@ -126,6 +128,11 @@ bool st_watch_at_main(void (*fn)(void))
     return is_patched;
 }
 
+uint64_t st_watch_generation(void)
+{
+    return atomic_load_explicit(&st_watch.generation, memory_order_acquire);
+}
+
 /* ---- figures ------------------------------------------------------------------------------------ */
 
 void st_watch_get_stats(struct st_watch_stats *ret)
@@ -134,7 +141,7 @@ void st_watch_get_stats(struct st_watch_stats *ret)
     *ret = (struct st_watch_stats){
         FIGURE(scans), FIGURE(objects), FIGURE(edits), FIGURE(edits_refused), FIGURE(slots), FIGURE(slots_refused),
         FIGURE(out_of_reach), FIGURE(bound_before), FIGURE(thrown), FIGURE(abandoned), FIGURE(too_deep),
-        FIGURE(host_untimed),
+        FIGURE(unbounded), FIGURE(host_untimed),
         FIGURE(lookups_asked), FIGURE(lookups_found), FIGURE(lookups_wrapped), FIGURE(lookups_passed),
         FIGURE(lookups_not_found),
         .thunks = st_target_count(ST_TARGET_CALL), .stage_thunks = st_target_count(ST_TARGET_STAGE),

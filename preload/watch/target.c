@@ -72,7 +72,6 @@ static struct st_watch_target *finish(struct st_watch_target *target, void *real
     target->real = real;
     target->owner = owner;
     target->stack_words = stack_words;
-    target->frame_bytes = (ST_THUNK_FRAME_BYTES + 8 * stack_words + 63) & ~63u;
     bool is_mapped = map_put(real, target); /* before it is live, so that it may replace a dead one */
     atomic_store_explicit(&target->is_live, is_mapped, memory_order_release);
     if (!is_mapped) {
@@ -113,7 +112,8 @@ struct st_watch_target *st_target_add_call(void *real, uint16_t call, uint32_t o
     return finish(target, real, owner, words);
 }
 
-struct st_watch_target *st_target_add_stage(void *real, uint16_t rule, uint32_t symbol, uint32_t owner)
+struct st_watch_target *st_target_add_stage(void *real, uint16_t rule, uint32_t symbol, uint32_t owner,
+                                            bool has_small_arguments)
 {
     struct st_watch_target *target = map_peek(real);
     if (target && target->kind == ST_TARGET_STAGE && atomic_load_explicit(&target->is_live, memory_order_relaxed)) {
@@ -129,7 +129,8 @@ struct st_watch_target *st_target_add_stage(void *real, uint16_t rule, uint32_t 
     }
     target->rule = rule;
     target->symbol = symbol;
-    return finish(target, real, owner, ST_STAGE_STACK_WORDS);
+    target->has_small_arguments = has_small_arguments;
+    return finish(target, real, owner, 0);
 }
 
 void st_target_forget(uint32_t owner)

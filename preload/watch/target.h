@@ -18,28 +18,29 @@
 
 enum st_target_kind { ST_TARGET_CALL = 1, ST_TARGET_STAGE = 2, ST_TARGET_HOST = 3 };
 
-#define ST_STAGE_STACK_WORDS 512 /* a structure of 4 KiB by value */
+#define ST_STAGE_STACK_WORDS 512   /* more than any list of numbers and pointers */
+#define ST_STAGE_FRAME_WORDS 8192 /* of a caller, copied where nobody knows what of it are arguments */
 
 struct st_watch_target {
     void *real;                    /* read by the thunk */
-    uint32_t frame_bytes;          /* read by the thunk: from the caller's arguments down to their copy; n × 64 */
-    uint32_t stack_words;          /* argument words to copy */
+    uint32_t stack_words;          /* calls: argument words to copy */
+    _Atomic uint32_t unbounded;    /* stages: calls that ran unwatched, as their arguments on the stack had no end */
     const struct st_call_row *row; /* calls */
     uint32_t owner;                /* id of the object that defines it */
     uint32_t symbol;               /* stages: what the matcher gave */
     uint16_t rule;                 /* stages */
     uint16_t call;                 /* calls: index of row */
     uint8_t kind;                  /* enum st_target_kind */
+    bool has_small_arguments;      /* stages: no structure by value, its C++ symbol says */
     uint8_t argument;              /* host functions: index of their user data */
     bool is_around;                /* calls: there is something to do before the real function, too */
     bool comes_back;               /* calls: needed after return even where it is not recorded */
     bool is_special;               /* calls: means more than its record */
     _Atomic bool is_live;          /* its object is mapped */
-    uint8_t reserved[22];
+    uint8_t reserved[21];
 };
 _Static_assert(sizeof(struct st_watch_target) == ST_TARGET_BYTES, "thunks count on it");
-_Static_assert(offsetof(struct st_watch_target, real) == 0 && offsetof(struct st_watch_target, frame_bytes) == 8,
-               "thunks count on it");
+_Static_assert(offsetof(struct st_watch_target, real) == 0, "thunks count on it");
 
 extern struct st_watch_target st_watch_targets[ST_THUNKS];
 extern const char st_watch_thunks[]; /* code */
@@ -64,7 +65,8 @@ struct st_watch_target *st_target_find(const void *address);
 
 /* A target for the call `call` at `real`: the one it had before, or a new one. NULL: none left (counted). */
 struct st_watch_target *st_target_add_call(void *real, uint16_t call, uint32_t owner);
-struct st_watch_target *st_target_add_stage(void *real, uint16_t rule, uint32_t symbol, uint32_t owner);
+struct st_watch_target *st_target_add_stage(void *real, uint16_t rule, uint32_t symbol, uint32_t owner,
+                                            bool has_small_arguments);
 
 /* The object is gone: its addresses mean nothing any more. */
 void st_target_forget(uint32_t owner);

@@ -3,7 +3,8 @@
  * The one opaque thunk: it calls a function whose signature it does not know.
  *
  * Kept for the function: x0–x7, x8 (where a large result goes), x18 (static chain), q0–q7 (the hooks are built
- * for general registers only), `stack_words` words of stack arguments at the same alignment modulo 64.
+ * for general registers only), as many words of stack arguments as st_watch_enter() says, at the same alignment
+ * modulo 64.
  * Returned untouched: x0, x1, q0–q3. Functions that use more than these registers are marked by the linker
  * and never get a thunk (st_arch_is_variant_call). Live thunk frames of a thread have strictly falling stack
  * pointers: the thunk never leaves by a jump once it has entered.
@@ -52,15 +53,18 @@ thunk_body:
 	bl	st_watch_enter
 	ldr	x16, [x29, #-16]
 	tbnz	x0, #63, .Ljump
-	ldr	w9, [x16, #8]               /* frame_bytes */
+	lsl	x9, x0, #3
+	add	x9, x9, #(ST_THUNK_FRAME_BYTES + 63)
+	and	x9, x9, #-64                /* frame_bytes */
 	add	x10, x29, #16
 	sub	x11, x10, x9
-	cmp	x0, #32
+	mov	x12, x10
+.Lprobe:
+	sub	x12, x12, #4096             /* never step over a guard page */
+	cmp	x12, x11
 	b.ls	.Lcopy
-	sub	x12, x10, #2048             /* never step over a guard page */
 	str	xzr, [x12]
-	sub	x12, x12, #2048
-	str	xzr, [x12]
+	b	.Lprobe
 .Lcopy:
 	mov	sp, x11
 	tbz	x0, #0, .Lcopy_pairs

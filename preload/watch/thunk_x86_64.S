@@ -3,8 +3,8 @@
  * The one opaque thunk: it calls a function whose signature it does not know.
  *
  * Kept for the function: all integer argument registers, al (variadic calls), r10 (static chain), every
- * vector register (the hooks are built for general registers only), `stack_words` words of stack arguments
- * at the same alignment modulo 64. Returned untouched: rax, rdx, xmm0, xmm1, st0, st1. Live thunk frames of
+ * vector register (the hooks are built for general registers only), as many words of stack arguments as
+ * st_watch_enter() says, at the same alignment modulo 64. Returned untouched: rax, rdx, xmm0, xmm1, st0, st1. Live thunk frames of
  * a thread have strictly falling stack pointers: the thunk never leaves by a jump once it has entered.
  *
  *     rbp+16  the caller's stack arguments (word 6 …)      frame[10] …
@@ -51,7 +51,8 @@ thunk_body:
 	testq	%rax, %rax
 	js	.Ljump
 	jz	.Lcopied_nothing
-	movl	8(%r11), %edx               /* frame_bytes */
+	leaq	ST_THUNK_FRAME_BYTES + 63(, %rax, 8), %rdx
+	andq	$-64, %rdx                  /* frame_bytes */
 	leaq	16(%rbp), %rsi
 	movq	%rsi, %rdi
 	subq	%rdx, %rdi
@@ -65,8 +66,14 @@ thunk_body:
 	jnz	.Lcopy_word
 	jmp	.Lcopied
 .Lcopy_many:
-	orb	$0, -2048(%rbp)             /* never step over a guard page */
-	orb	$0, -4096(%rbp)
+	movq	%rbp, %rcx
+.Lprobe:
+	subq	$4096, %rcx                 /* never step over a guard page */
+	cmpq	%rdi, %rcx
+	jbe	.Lprobed
+	orb	$0, (%rcx)
+	jmp	.Lprobe
+.Lprobed:
 	movq	%rdi, %rsp
 	movq	%rax, %rcx
 	rep movsq

@@ -11,6 +11,7 @@
 #define ST_WATCH_WATCH_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct st_thread;
@@ -55,7 +56,7 @@ struct st_watch_hooks {
     /* Before each outermost CUDA call of a thread is recorded, on that thread: may enter and leave stages. NULL where
      * nobody needs it (st_watch_set_before_call). The thread is claimed; plain C allowed, but no malloc, lock, system
      * call, stdio or CUDA call.
-     * `words`: the call's frame; the caller's stack pointer is &words[ST_CALL_FRAME_STACK]. */
+     * `words`: the call's frame; see st_watch_caller_stack(). */
     void (*before_call)(struct st_thread *thread, const uint64_t *words);
     /* A matched function is entered / left. `rule` and `symbol` are what the matcher gave. Argument vector
      * registers are live: code must be compiled -mgeneral-regs-only and call no libc; what needs real C
@@ -121,6 +122,42 @@ struct st_watch_redirected {
  */
 void st_watch_redirect(const struct st_watch_redirect *list, uint32_t count, const struct st_watch_redirect *words,
                        struct st_watch_redirected *ret);
+/* ---- objects and stage functions, for those who look at them from outside ---- */
+
+/* Grows whenever a scan found the list of objects changed. Any thread. */
+uint64_t st_watch_generation(void);
+/* A forked child must not touch the loader's lock yet. */
+bool st_watch_is_blocked(void);
+
+struct st_watch_object {
+    const char *path;    /* "" is the program itself; valid during the call */
+    uintptr_t base, end;
+    uint64_t headers_hash; /* st_watch_hash() of its program headers: is a file what is mapped? */
+    uint32_t id;         /* never used twice */
+    bool is_ours;        /* a CUDA library, libc or the loader: no stage is looked for in it */
+};
+/* Call each() for every object that the last scan knew, inside the loader's lock: no dl*() call, no malloc there.
+ * False: not possible now. Plain C, not from inside a callback of dl_iterate_phdr. */
+bool st_watch_each_object(void (*each)(void *context, const struct st_watch_object *object), void *context);
+uint64_t st_watch_hash(const void *bytes, size_t count);
+
+/* A dynamic function that the matcher chose. */
+struct st_watch_stage {
+    const char *object;  /* file; valid during the call */
+    uint32_t symbol;     /* as the matcher gave it */
+    uint16_t rule;
+    uint64_t unbounded;  /* calls that ran unwatched: how far their arguments reach on the stack was not known */
+    bool has_slot; /* a slot leads to it, so that a call could be seen; only told with `want_slots` */
+};
+/* The same for every stage function of a mapped object. `want_slots` reads the relocations of all objects. */
+bool st_watch_each_stage(bool want_slots, void (*each)(void *context, const struct st_watch_stage *stage),
+                         void *context);
+
+/* The caller's stack pointer before its CUDA call; `words` as before_call got them. */
+uintptr_t st_watch_caller_stack(const uint64_t *words);
+
+/* Is a function of this rule being watched exactly on this thread right now? The calling thread. */
+bool st_watch_is_inside(const struct st_thread *thread, uint16_t rule, uint32_t symbol);
 
 /* ---- what was done ---- */
 
@@ -139,6 +176,7 @@ struct st_watch_stats {
     uint64_t thrown;        /* entries closed by an exception */
     uint64_t abandoned;     /* entries closed late, after a longjmp */
     uint64_t too_deep;      /* calls run unrecorded: shadow stack full */
+    uint64_t unbounded;     /* stage functions run unseen: how far their arguments reach was not known */
     uint64_t host_untimed;  /* host functions handed over that run unseen: thunks used up */
     /* pointer look-ups (cuGetProcAddress, cudaGetDriverEntryPoint and kin); one inside another counts once */
     uint64_t lookups_asked, lookups_found, lookups_wrapped, lookups_passed, lookups_not_found;

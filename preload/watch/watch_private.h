@@ -27,9 +27,10 @@ struct st_watch_state {
 
     /* figures */
     _Atomic uint64_t scans, objects, edits, edits_refused, slots, slots_refused, out_of_reach;
-    _Atomic uint64_t thrown, abandoned, too_deep;
+    _Atomic uint64_t thrown, abandoned, too_deep, unbounded;
     _Atomic uint64_t host_untimed;
     _Atomic uint64_t bound_before;
+    _Atomic uint64_t generation; /* of the list of objects */
     _Atomic uint64_t lookups_asked, lookups_found, lookups_wrapped, lookups_passed, lookups_not_found;
 };
 extern struct st_watch_state st_watch;

@@ -159,6 +159,34 @@ static void test_errors_name_their_place(void **state)
     }
 }
 
+/* Functions have no parameters here; what says nothing about them is cut off. */
+static void test_symbol_patterns(void **state)
+{
+    static const char good[] = "symbol vae::decode(*) -> a; symbol \"vae::decode(*\" -> a; symbol vae::run() -> a\n"
+                               "symbol net::operator()(*) -> a; symbol net::operator() -> a\n"
+                               "symbol \"operator<<\" -> a\n"
+                               "symbol \"(anonymous namespace)::step\" -> a; symbol net::operator[] -> a";
+    static const char *const wanted[] = {"vae::decode", "vae::decode", "vae::run", "net::operator()", "net::operator()",
+                                         "operator<<", "(anonymous namespace)::step", "net::operator[]"};
+    static const char *const bad[] = {"vae::decode(int)", "vae::decode(Tensor*", "std::vector<int>::push_back",
+                                      "f[abi:cxx11]"};
+    struct st_map map = fresh_map();
+    struct st_map_error error;
+
+    assert_true(st_map_parse(&map, good, strlen(good), "inline", &error));
+    assert_int_equal(map.count, 8);
+    for (uint32_t i = 0; i < map.count; i++) assert_string_equal(rules[i].pattern, wanted[i]);
+    assert_string_equal(rules[0].text, "symbol vae::decode(*) -> a");
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        char text[80];
+        snprintf(text, sizeof(text), "symbol %s -> a", bad[i]);
+        map = fresh_map();
+        assert_false(st_map_parse(&map, text, strlen(text), "inline", &error));
+        assert_int_equal(error.column, 8);
+        assert_non_null(strstr(error.what, i < 2 ? "no parameters" : "no template arguments"));
+    }
+}
+
 static void test_limits(void **state)
 {
     struct st_map_error error;
@@ -369,6 +397,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_meaning),    cmocka_unit_test(test_texts_are_joined),
         cmocka_unit_test(test_nothing_is_a_map), cmocka_unit_test(test_errors_name_their_place),
+        cmocka_unit_test(test_symbol_patterns),
         cmocka_unit_test(test_limits),           cmocka_unit_test(test_glob),
         cmocka_unit_test(test_captures),         cmocka_unit_test(test_covers),
         cmocka_unit_test(test_parts_of_a_value), cmocka_unit_test(test_rules_as_shown),

@@ -17,11 +17,14 @@
 #include <unistd.h>
 
 #include "preload/record/record.h"
+#include "preload/stages/hidden.h"
 #include "preload/stages/log.h"
 #include "preload/stages/nvtx.h"
 #include "preload/stages/python.h"
 #include "preload/stages/seen.h"
 #include "preload/stages/stages.h"
+#include "preload/stages/symbols.h"
+#include "preload/stages/unwind.h"
 #include "preload/watch/watch.h"
 
 /* ---- a recorder that writes what it is told into one line ---- */
@@ -190,6 +193,59 @@ const char *st_watch_own_file(void)
     return "/ours/lib.so";
 }
 
+/* ---- what functions there are, for the reasons ---- */
+
+static struct st_watch_stage stages_there[5];
+static int stage_count;
+static bool sees_stacks;
+_Atomic bool st_unwind_active;
+
+bool st_watch_each_stage(bool want_slots, void (*each)(void *, const struct st_watch_stage *), void *context)
+{
+    assert_true(want_slots);
+    for (int i = 0; i < stage_count; i++) each(context, &stages_there[i]);
+    return true;
+}
+
+void st_watch_get_stats(struct st_watch_stats *ret)
+{
+    *ret = (struct st_watch_stats){.unbounded = 2};
+}
+
+void st_hidden_update(void)
+{
+}
+
+const char *st_hidden_where(uint16_t rule)
+{
+    return rule == 23 ? "" : rule == 22 ? "/lib/libhidden.so" : NULL;
+}
+
+uint32_t st_hidden_stripped_count(void)
+{
+    return 3;
+}
+
+bool st_unwind_follows_all(void)
+{
+    return sees_stacks;
+}
+
+const char *st_unwind_trouble(void)
+{
+    return "";
+}
+
+void st_unwind_before_edge(void *unused)
+{
+    fail();
+}
+
+void st_unwind_get_stats(struct st_unwind_stats *ret)
+{
+    *ret = (struct st_unwind_stats){.walks = sees_stacks};
+}
+
 /* ---- the map ---- */
 
 static struct st_map_rule rules[256];
@@ -219,7 +275,15 @@ static int set_up(void **state)
                                "nvtx tick -> sample step-end\n"        /* 12 */
                                "nvtx \xc3\xa4* -> umlaut\n"            /* 13 */
                                "nvtx layer_* -> l$1\n"                 /* 14 */
-                               "kernel *foo* -> decode\n";             /* 15 */
+                               "kernel *foo* -> decode\n"              /* 15 */
+                               "symbol vae::decode*(*) -> decode\n"    /* 16 */
+                               "symbol vae::*::run -> coder\n"          /* 17 */
+                               "symbol \"(anonymous namespace)::*\" -> anonymous\n" /* 18 */
+                               "symbol _ZN3net* -> net\n"              /* 19 */
+                               "symbol net::Model::operator() -> model\n" /* 20 */
+                               "symbol nowhere -> never\n"             /* 21 */
+                               "symbol uncalled -> never\n"            /* 22 */
+                               "symbol static_one -> never\n";         /* 23 */
     struct st_map_error error;
 
     map = (struct st_map){.rules = rules, .capacity = 256, .arena = arena, .arena_bytes = sizeof(arena)};
@@ -341,6 +405,64 @@ static int push(struct library *library, const char *name)
 static int pop(struct library *library)
 {
     return CORE(library, ST_NVTX_RANGE_POP, pop_fn)();
+}
+
+/* C++ names without parameters, template arguments and results, or the symbol as it stands. */
+static void test_cxx_symbols(void **state)
+{
+    uint16_t rule;
+    uint32_t name;
+
+    last_span = 0;
+    st_stage_leave(enter("_ZN3vae6decodeERK6Tensori"), ST_END_RETURN);
+    st_stage_leave(enter("_ZN3vae12decode_tiledI6TensorEEvT_"), ST_END_RETURN);
+    st_stage_leave(enter("_ZNK3vae5Coder3runIiEEvT_"), ST_END_RETURN);
+    st_stage_leave(enter("_ZN12_GLOBAL__N_14workEv"), ST_END_RETURN);
+    st_stage_leave(enter("_ZN3net5Model3runEv"), ST_END_RETURN);
+    assert_line("+1:1:decode:16 -1:0 +2:1:decode:16 -2:0 +3:1:coder:17 -3:0 +4:1:anonymous:18 -4:0 "
+                "+5:1:net:19 -5:0 ");
+    st_stage_leave(enter("_ZN3net5ModelclEv"), ST_END_RETURN); /* the symbol's rule stands first */
+    assert_line("+6:1:net:19 -6:0 ");
+    st_stage_leave(enter("_ZThn16_N3vae5Coder3runEv"), ST_END_RETURN);
+    assert_line("+7:1:coder:17 -7:0 ");
+    assert_false(matcher("_ZN4vaes6decodeEv", &rule, &name));
+    assert_false(matcher("_ZN3vae6encodeEv", &rule, &name));
+}
+
+/* Behind the rule and its colon; NULL: none. */
+static const char *reason_of(uint32_t rule)
+{
+    static char text[600];
+
+    if (!st_symbols_reason(rule, text, sizeof(text))) return NULL;
+    size_t length = strlen(map.rules[rule].text);
+    assert_memory_equal(text, map.rules[rule].text, length);
+    return text + length + 2;
+}
+
+/* After the other symbol tests: rules 2, 3 … matched there. */
+static void test_reasons(void **state)
+{
+    stages_there[0] = (struct st_watch_stage){.object = "/lib/libone.so", .rule = 20};
+    stages_there[1] = (struct st_watch_stage){.object = "", .rule = 1, .has_slot = true};
+    stages_there[2] = (struct st_watch_stage){.object = "/lib/other.so", .rule = 22};
+    stages_there[3] = (struct st_watch_stage){.object = "/lib/two.so", .rule = 22, .has_slot = true};
+    stages_there[4] = (struct st_watch_stage){.object = "/lib/two.so", .rule = 2, .has_slot = true, .unbounded = 2};
+    stage_count = 5;
+    assert_null(reason_of(20)); /* nobody has looked */
+    st_symbols_look_back();
+    assert_string_equal(reason_of(20),
+                        "defined in libone.so, but no caller goes by its symbol (-Bsymbolic, inlined, or called inside "
+                        "one object); `stagetap run --collect stacks` looks for it on the stacks");
+    assert_null(reason_of(1)); /* it matched */
+    assert_null(reason_of(9)); /* no symbol rule */
+    assert_string_equal(reason_of(21), "no function of this name in any loaded object; inlined ones have no "
+                                       "symbol, nor have static and hidden ones of stripped files");
+    assert_string_equal(reason_of(23), "in the .symtab of the program only (static or hidden); it was on no stack "
+                                              "at a CUDA call (inlined, or never called)");
+    assert_string_equal(reason_of(22), "defined in two.so, and never called by way of its symbol");
+    assert_string_equal(reason_of(2), "2 calls of it in two.so were let pass: it is not known how far their arguments "
+                                      "reach on the stack; `stagetap run --collect stacks` looks for it on the stacks");
 }
 
 static void test_nvtx_alone(void **state)
@@ -720,8 +842,9 @@ static void test_recognised(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_symbols),    cmocka_unit_test(test_nvtx_alone),   cmocka_unit_test(test_nvtx_domains),
-        cmocka_unit_test(test_nvtx_deep),  cmocka_unit_test(test_nvtx_started), cmocka_unit_test(test_nvtx_orphans),
+        cmocka_unit_test(test_symbols),      cmocka_unit_test(test_cxx_symbols), cmocka_unit_test(test_reasons),
+        cmocka_unit_test(test_nvtx_alone),   cmocka_unit_test(test_nvtx_domains),
+        cmocka_unit_test(test_nvtx_deep),    cmocka_unit_test(test_nvtx_started), cmocka_unit_test(test_nvtx_orphans),
         cmocka_unit_test(test_nvtx_chained), cmocka_unit_test(test_forked),
         cmocka_unit_test(test_many_names), cmocka_unit_test(test_environment), cmocka_unit_test(test_names_are_seen),
         cmocka_unit_test(test_recognised),

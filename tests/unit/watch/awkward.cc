@@ -45,6 +45,31 @@ long awkward_page(Page page, int x)
     return sum;
 }
 
+template <typename T> static long sum_up(const T &what, int x)
+{
+    long sum = x;
+    for (long value : what.values) {
+        sum = sum * 3 + value;
+    }
+    return sum;
+}
+
+long awkward_large(Large large, int x)
+{
+    return sum_up(large, x);
+}
+
+long awkward_endless(Endless endless, int x)
+{
+    return sum_up(endless, x);
+}
+
+// Its symbol says that there is no structure: seen whatever the frame of the caller.
+long awkward_near_endless(const Endless *endless, int x)
+{
+    return sum_up(*endless, x);
+}
+
 Huge awkward_return_huge(int x)
 {
     Huge huge;
@@ -245,8 +270,39 @@ static void show_vectors()
 static void show_vectors() {}
 #endif
 
+// A caller that no unwind information tells of: its call is left alone.
+extern "C" int awkward_bare(int x);
+__asm__(".text\n.hidden awkward_bare\n.globl awkward_bare\n"
+#if defined(__x86_64__)
+        "awkward_bare: subq $8, %rsp\n call awkward_in_thread@PLT\n addq $8, %rsp\n ret\n"
+#else
+        "awkward_bare: stp x29, x30, [sp, #-16]!\n bl awkward_in_thread\n ldp x29, x30, [sp], #16\n ret\n"
+#endif
+);
+
+static void __attribute__((noinline)) show_large(int depth)
+{
+    Large large;
+    for (int i = 0; i < 2500; i++) {
+        large.values[i] = i + depth;
+    }
+    std::printf("large %ld\n", awkward_large(large, 3));
+}
+
+static void __attribute__((noinline)) show_endless()
+{
+    Endless endless;
+    for (int i = 0; i < 12500; i++) {
+        endless.values[i] = 7 * i;
+    }
+    std::printf("endless %ld near %ld\n", awkward_endless(endless, 3), awkward_near_endless(&endless, 4));
+}
+
 void awkward_all()
 {
+    show_large(1);
+    show_endless();
+    std::printf("bare %d\n", awkward_bare(7));
     std::printf("integers %ld\n",
                 awkward_integers(1, 2, 3, 4, (void *)5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20));
     std::printf("doubles %g\n", awkward_doubles(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12));

@@ -9,7 +9,9 @@
 #define EXPORT __attribute__((noinline, noclone, visibility("default")))
 
 struct Huge { long values[120]; }; /* 960 bytes by value */
-struct Page { long values[510]; }; /* nearly all that the thunk copies */
+struct Page { long values[510]; };
+struct Large { long values[2500]; };   // 20 kB: what lies in the caller's frame is copied
+struct Endless { long values[12500]; }; // 100 kB: too much of it, the call is left alone
 struct Pair { long whole; double real; };
 struct Quad { double values[4]; }; // aarch64: in four vector registers, result too
 struct alignas(64) Aligned { double values[8]; };
@@ -25,6 +27,9 @@ EXPORT double awkward_doubles(double a, float b, double c, double d, double e, d
                               double j, int k, float l);
 EXPORT long awkward_huge(Huge huge, int x);
 EXPORT long awkward_page(Page page, int x);
+EXPORT long awkward_large(Large large, int x);
+EXPORT long awkward_endless(Endless endless, int x);
+EXPORT long awkward_near_endless(const Endless *endless, int x);
 EXPORT Huge awkward_return_huge(int x);
 EXPORT Pair awkward_pair(long whole, double real);
 EXPORT std::string awkward_string(std::string text, std::vector<int> numbers);

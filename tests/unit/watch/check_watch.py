@@ -146,6 +146,8 @@ def check_stages(output, seen, spy):
     expect(thrown == 16, f"{thrown} entries closed by exceptions, not 16")
     expect(abandoned == 16, f"{abandoned} entries closed after longjmp, not 16")
     expect(entered == returned + thrown + abandoned, "entries and exits differ")
+    # twice: 100 kB by value, and a caller that nothing is known of
+    expect(field(spy, "stages", "unbounded") == 4, "calls whose arguments have no known end, and no other, run unseen")
     expect(entered > 350, f"only {entered} entries")
     expect("slots_refused 0" in spy and "open 0" in spy, "refused slots or open entries")
 

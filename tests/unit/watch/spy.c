@@ -125,8 +125,8 @@ __attribute__((destructor)) static void end(void)
     write_calls(out);
     fprintf(out, "first_calls %d inits %d at_main %d mains %d environ %d\n", first_calls, inits, knows_main, mains,
             environ_seen);
-    fprintf(out, "stages entered %d returned %d thrown %d abandoned %d\n", spy_entered, spy_returned, spy_thrown,
-            spy_abandoned);
+    fprintf(out, "stages entered %d returned %d thrown %d abandoned %d unbounded %llu\n", spy_entered, spy_returned,
+            spy_thrown, spy_abandoned, (unsigned long long)stats.unbounded);
     fprintf(out, "stats scans %llu edits %llu refused %llu slots %llu slots_refused %llu out_of_reach %llu\n",
             (unsigned long long)stats.scans, (unsigned long long)stats.edits, (unsigned long long)stats.edits_refused,
             (unsigned long long)stats.slots, (unsigned long long)stats.slots_refused,
