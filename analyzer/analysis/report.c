@@ -158,6 +158,30 @@ static bool note_kernel_rows(struct st_answer *answer)
     return good;
 }
 
+/* Whose requests no rule named. */
+static bool note_implicit(struct st_answer *answer)
+{
+    const struct st_model *model = answer->model;
+    struct st_report *report = answer->report;
+    const char *who = "";
+    for (size_t i = 0; who && i < model->request_count; i++) {
+        if (model->requests[i].is_implicit && model->trace_count > 1) {
+            who = st_arena_format(answer->arena, "%s%s %s", who, who[0] ? "," : " in process",
+                                  model->traces[model->requests[i].trace].process);
+        }
+    }
+    if (!who || report->implicit_requests == 0) {
+        return who != NULL;
+    }
+    report->implicit_note =
+        st_arena_format(answer->arena,
+                        "no request rule matched%s: the process after loading is taken as one request", who);
+    return report->implicit_note &&
+           st_answer_remark(answer, st_arena_format(answer->arena, "%s (%s)", report->implicit_note,
+                                                    has_rules(model) ? "the map's rules were not met"
+                                                                     : "no map was in force"));
+}
+
 /* Which keys are null and why, and what a reader of the figures must know. */
 static bool add_notes(struct st_answer *answer)
 {
@@ -174,13 +198,11 @@ static bool add_notes(struct st_answer *answer)
     if (good && report->rounds.several_shapes) {
         good = st_answer_note(answer, "steady requests have several shapes: the summary covers the most frequent one");
     }
+    good = good && note_implicit(answer);
     if (good && model->request_count == 0) {
-        good = st_answer_remark(answer, has_rules(model)
-                                            ? "no request: no `request` rule of the map was met (STAGETAP_MAP, or "
-                                              "stagetap run -m MAP); the lists cover the whole process, rows are under "
-                                              "outside"
-                                            : "no request: no map was in force; name one in STAGETAP_MAP (or stagetap "
-                                              "run -m MAP); the lists cover the whole process, rows are under outside");
+        good = st_answer_remark(answer, "no request: no `request` rule of the map was met, or no map was in force "
+                                        "(STAGETAP_MAP, or stagetap run -m MAP), and nothing ran after loading; the "
+                                        "lists cover the whole process, rows are under outside");
     }
     for (size_t i = 0; good && i < report->gap_count; i++) {
         if (strcmp(report->gaps[i].cause, "unseen_work") == 0) {

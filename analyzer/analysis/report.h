@@ -193,6 +193,7 @@ struct st_report_request {
     const char *thread; /* thread name or "tid N" */
     const char *shape;  /* short digest; equal text = same shape */
     enum st_phase phase; /* NONE: incomplete, enters no figure (JSON null) */
+    bool implicit;       /* no request rule was met: the process after loading */
     bool selected;       /* gaps, syncs, kernels … cover it */
     int64_t begin_ns;
     struct st_figure wall_ns, host_return_ns, device_done_ns, wall_with_tail_ns;
@@ -279,6 +280,8 @@ struct st_report {
     struct st_figure device_known_until_ns; /* a trace that just ends: work launched until then has its records */
     int64_t requests_without_device_time;   /* … and so many returned requests launched some after it */
     int64_t request_total;          /* all of the trace, incomplete ones too */
+    int64_t implicit_requests;      /* those of them that no rule named: one for each process without a request */
+    const char *implicit_note;      /* … said in words; NULL = there is none */
     const char *selection;          /* "steady", "first", "all", "request 3": what is selected … */
     const char *selection_note;     /* … and why it differs from what was asked; NULL = it does not */
     int64_t typical;                /* index in requests[] of the selected one with the median wall: the screen's

@@ -312,6 +312,7 @@ static bool fill_request(struct workplace *work, uint32_t index, struct st_repor
                                                     : answer->model->threads[request->thread].name,
                                       .shape = answer->shapes[index],
                                       .phase = answer->phases[index],
+                                      .implicit = request->is_implicit,
                                       .selected = answer->selected[index],
                                       .begin_ns = request->begin_ns,
                                       .steps = request->steps};

@@ -8,11 +8,18 @@
 
 #include "answer.h"
 
+/* Does a request count by itself? One that no rule named (implicit) does not, beside others. */
+static bool is_counted(const struct st_answer *answer, size_t request)
+{
+    return !answer->model->requests[request].is_implicit ||
+           answer->report->implicit_requests == (int64_t)answer->model->request_count;
+}
+
 static size_t select_phase(struct st_answer *answer, enum st_phase phase)
 {
     size_t count = 0;
     for (size_t i = 0; i < answer->model->request_count; i++) {
-        answer->selected[i] = answer->phases[i] == phase;
+        answer->selected[i] = answer->phases[i] == phase && is_counted(answer, i);
         count += answer->selected[i];
     }
     return count;
@@ -22,7 +29,7 @@ static size_t select_complete(struct st_answer *answer)
 {
     size_t count = 0;
     for (size_t i = 0; i < answer->model->request_count; i++) {
-        answer->selected[i] = answer->model->requests[i].is_complete;
+        answer->selected[i] = answer->model->requests[i].is_complete && is_counted(answer, i);
         count += answer->selected[i];
     }
     return count;
@@ -84,6 +91,9 @@ enum st_status st_answer_select(struct st_answer *answer, struct st_err *err)
     struct st_report *report = answer->report;
     const char *wanted = answer->options->request;
     size_t count;
+    for (size_t i = 0; i < answer->model->request_count; i++) {
+        report->implicit_requests += answer->model->requests[i].is_implicit;
+    }
     report->lists_cover = answer->model->request_count > 0 ? "requests" : "process";
     if (wanted && strcmp(wanted, "steady") != 0 && strcmp(wanted, "first") != 0 && strcmp(wanted, "all") != 0) {
         return select_id(answer, wanted, err);

@@ -96,6 +96,7 @@ struct st_builder {
     int64_t last_request_end_ns;
     uint32_t *request_by_number; /* SPAN_BEGIN.request -> requests[] */
     size_t request_number_count;
+    uint32_t implicit_span; /* id of the request that link_implicit.c made, 0 = none */
 };
 
 /* Steps of st_builder_finish(), in this order; false: out of memory. */
@@ -136,6 +137,13 @@ bool st_link_add_iterations(struct st_builder *builder, bool *ret_any);
 void st_link_place_iterations(struct st_builder *builder); /* once the spans are made with them */
 /* The iteration of spans[span] that holds `at_ns`, or `span` itself. */
 uint32_t st_link_iteration_at(const struct st_builder *builder, uint32_t span, int64_t at_ns);
+
+/* Where no request rule was met, the request that the process itself is: one more begin and end, as above. */
+bool st_link_add_implicit(struct st_builder *builder, bool *ret_any);
+/* Its span, for what threads[thread] did at `at_ns` in no span; ST_NONE: it has no part in it. */
+uint32_t st_link_implicit_at(const struct st_builder *builder, uint32_t thread, int64_t at_ns);
+/* A span id that is not used; 0: there is none. */
+uint32_t st_link_next_span(const struct st_builder *builder);
 
 /* Index into threads[] of THREAD.thread `index`, or ST_NONE. */
 uint32_t st_link_thread(const struct st_builder *builder, int64_t index);

@@ -131,6 +131,7 @@ bool st_link_calls(struct st_builder *builder)
         struct st_call *call = &model->calls[i];
         uint32_t thread = call->group;
         call->span = st_link_iteration_at(builder, st_link_span(builder, call->span), call->begin_ns);
+        call->span = call->span != ST_NONE ? call->span : st_link_implicit_at(builder, thread, call->begin_ns);
         call->group = st_link_group(builder, call->span, call->begin_ns);
         call->counts_as = (uint8_t)counts_as(&model->calldefs[call->call], call) & 15;
         if (st_link_row(builder, thread, call->span, call->group) == ST_NONE) {
@@ -274,10 +275,9 @@ static void place_op(const struct joiner *joiner, struct st_op *op)
     op->call = ST_NONE;
     op->row = ST_ROW_UNATTRIBUTED;
     if (!api) {
-        uint32_t only = st_link_only_request(builder, op->start_ns);
-        op->group = only != ST_NONE             ? st_group_of_request(only)
-                    : model->request_count == 0 ? ST_GROUP_BEFORE_FIRST /* nobody else's, then */
-                                                : ST_NONE;
+        bool is_nobodys = model->request_count > 0 && builder->implicit_span == 0 &&
+                          st_link_only_request(builder, op->start_ns) == ST_NONE;
+        op->group = is_nobodys ? ST_NONE : st_link_group(builder, ST_NONE, op->start_ns);
         model->traces->faults.unmatched_device++;
         return;
     }

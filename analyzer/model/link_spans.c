@@ -143,11 +143,16 @@ bool st_link_threads(struct st_builder *builder)
 
 /* ---- spans ---- */
 
-static int by_begin(const void *left, const void *right)
+/* context: the id of the implicit request, which is made last, but holds what begins with it. */
+static int by_begin(const void *left, const void *right, void *context)
 {
     const struct st_raw_begin *a = left, *b = right;
+    const uint32_t *implicit = context;
     if (a->at_ticks != b->at_ticks) {
         return a->at_ticks < b->at_ticks ? -1 : 1;
+    }
+    if (a->span == *implicit || b->span == *implicit) {
+        return a->span == *implicit ? -1 : 1;
     }
     return (a->span > b->span) - (a->span < b->span);
 }
@@ -157,6 +162,12 @@ static int by_span_id(const void *left, const void *right, void *context)
     const struct st_span *spans = context;
     uint32_t a = spans[*(const uint32_t *)left].id, b = spans[*(const uint32_t *)right].id;
     return (a > b) - (a < b);
+}
+
+uint32_t st_link_next_span(const struct st_builder *builder)
+{
+    const struct st_model *model = builder->model;
+    return model->span_count > 0 ? model->spans[builder->spans_by_id[model->span_count - 1]].id + 1 : 1;
 }
 
 uint32_t st_link_span(const struct st_builder *builder, uint32_t id)
@@ -206,7 +217,7 @@ static bool make_spans(struct st_builder *builder)
     if (!model->spans || !builder->span_raw || !builder->spans_by_id) {
         return false;
     }
-    st_vec_sort(builder->begins, count, sizeof(*builder->begins), by_begin);
+    st_vec_sort_with(builder->begins, count, sizeof(*builder->begins), by_begin, &builder->implicit_span);
     for (size_t i = 0; i < count; i++) {
         const struct st_raw_begin *begin = &builder->begins[i];
         uint32_t row = row_of_name(builder, begin);
@@ -288,6 +299,16 @@ static void forget_spans(struct st_builder *builder)
     model->traces->faults.spans_without_begin = model->traces->faults.spans_without_end = 0;
 }
 
+static bool make_spans_again(struct st_builder *builder)
+{
+    forget_spans(builder);
+    if (!make_spans(builder)) {
+        return false;
+    }
+    close_spans(builder);
+    return true;
+}
+
 /* ---- requests ---- */
 
 static bool find_requests(struct st_builder *builder)
@@ -319,6 +340,8 @@ static bool find_requests(struct st_builder *builder)
                                                                           .span = (uint32_t)i,
                                                                           .thread = span->thread,
                                                                           .is_complete = !span->is_open,
+                                                                          .is_implicit =
+                                                                              span->id == builder->implicit_span,
                                                                           .begin_ns = span->begin_ns,
                                                                           .host_end_ns = span->end_ns,
                                                                           .device_end_ns = span->begin_ns};
@@ -475,16 +498,12 @@ bool st_link_spans(struct st_builder *builder)
         return false;
     }
     close_spans(builder);
-    bool any = false;
-    if (!st_link_add_iterations(builder, &any)) {
+    bool has_iterations = false, is_implicit = false;
+    if (!st_link_add_iterations(builder, &has_iterations) || (has_iterations && !make_spans_again(builder)) ||
+        !st_link_add_implicit(builder, &is_implicit) || (is_implicit && !make_spans_again(builder))) {
         return false;
     }
-    if (any) {
-        forget_spans(builder);
-        if (!make_spans(builder)) {
-            return false;
-        }
-        close_spans(builder);
+    if (has_iterations) {
         st_link_place_iterations(builder);
     }
     return find_requests(builder) && make_instants(builder) && group_spans(builder) && list_thread_spans(model);

@@ -282,6 +282,7 @@ void st_report_write_json(const struct st_report *report, FILE *out)
     st_json_string(&json, "selection", report->selection);
     st_json_string(&json, "selection_note", report->selection_note);
     st_json_int(&json, "request_total", report->request_total);
+    st_json_int(&json, "implicit_requests", report->implicit_requests);
     st_json_string(&json, "lists_cover", report->lists_cover);
     st_json_figure(&json, "device_known_until_ns", report->device_known_until_ns);
     st_json_int(&json, "requests_without_device_time", report->requests_without_device_time);

@@ -133,6 +133,7 @@ static void write_request(struct st_json *json, const struct st_report_request *
     st_json_string(json, "thread", request->thread);
     st_json_string(json, "shape", request->shape);
     st_json_string(json, "phase", phase_name(request->phase));
+    st_json_bool(json, "implicit", request->implicit);
     st_json_int(json, "begin_ns", request->begin_ns);
     st_json_figure(json, "wall_ns", request->wall_ns);
     st_json_figure(json, "host_return_ns", request->host_return_ns);

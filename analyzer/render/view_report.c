@@ -225,6 +225,7 @@ static void say_requests(const struct st_report *report, const struct st_style *
     if (rounds->load_count > 4) add(&line, " and %zu more", rounds->load_count - 4);
     if (rounds->load_count > 0) add(&line, ", not in any request");
     st_style_line(style, "%s", line.text);
+    if (report->implicit_note != NULL) st_style_line(style, "%s", report->implicit_note);
     if (report->selection_note != NULL) st_style_line(style, "%s", report->selection_note);
 }
 
@@ -509,22 +510,27 @@ static bool say_gaps(const struct st_report *report, const struct st_filter *fil
     return st_view_gaps(report, &few, style);
 }
 
-/* Nothing was matched as a request: what ran, and how to find the function that makes one picture. */
+/* No rule named a request: how to find the function that makes one picture. */
+static void say_how_to_name(const struct st_style *style)
+{
+    st_style_line(style, "%s", "");
+    st_style_line(style, "which functions could be requests and stages (LIB: a shared library of the program, or the "
+                         "program):");
+    st_style_line(style, "  nm -D --defined-only LIB | grep ' T '");
+    st_style_line(style, "then name them (stagetap run -m MAP, STAGETAP_MAP), for example:");
+    st_style_line(style, "  export STAGETAP_MAP='symbol make_picture -> request; symbol one_step -> sample step'");
+}
+
+/* Nothing was matched as a request or stage, and nothing ran after loading. */
 static bool say_no_request(const struct st_report *report, const struct st_filter *filter, const struct st_style *style)
 {
-    st_style_line(style,
-                  "no request: no `-> request` rule of the map was met, or there was no map (stagetap run -m MAP, "
-                  "STAGETAP_MAP); so all is outside of requests, and there are no times of one picture");
+    st_style_line(style, "no request: no `-> request` rule of the map was met, or there was no map, and nothing ran after "
+                         "loading; so there are no times of one picture");
     if (report->before_first_count + report->between_count + report->after_last_count > 0) {
         st_style_line(style, "%s", "");
         st_style_head(style, "outside of requests");
         if (!st_view_outside(report, filter, style)) return false;
     }
-    st_style_line(style, "%s", "");
-    st_style_line(style, "which functions could be stages (LIB: a shared library of the program, or the program):");
-    st_style_line(style, "  nm -D --defined-only LIB | grep ' T '");
-    st_style_line(style, "then name them, for example:");
-    st_style_line(style, "  export STAGETAP_MAP='symbol make_picture -> request; symbol one_step -> sample step'");
     return true;
 }
 
@@ -571,6 +577,7 @@ bool st_view_report(const struct st_report *report, const struct st_filter *filt
     }
     if (!say_gaps(report, filter, style)) return false;
     say_findings(report, style);
+    if (report->implicit_requests == report->request_total) say_how_to_name(style);
     st_style_line(style, "%s", "");
     say_missing(report, style);
     return true;
