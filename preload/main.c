@@ -11,6 +11,7 @@
 #include "backends.h"
 #include "libc.h"
 #include "options.h"
+#include "preload/record/window.h"
 #include "preload/stages/python.h"
 #include "preload/stages/stages.h"
 #include "preload/watch/watch.h"
@@ -36,6 +37,9 @@ static void start(int argc, char **argv, char **envp)
     }
     st_session_prepare(argc, argv);
     st_stages_init(&st_options.map, st_options.map_is_automatic);
+    if (st_options.has_window) {
+        st_window_set(&st_options.window, st_options.names_requests);
+    }
     st_python_start(st_options.py);
     st_watch_set_hooks(&(struct st_watch_hooks){.on_object = st_backend_note,
                                                 .on_first_call = st_session_on_first_call,

@@ -20,6 +20,7 @@
 #include "preload/record/files.h"
 #include "preload/record/record.h"
 #include "preload/record/syscall.h"
+#include "preload/record/window.h"
 #include "preload/stages/python.h"
 #include "preload/trace/notes.h"
 #include "preload/watch/watch.h"
@@ -401,6 +402,7 @@ void st_session_fork_child(void)
     st_watch_fork_child();
     atomic_store(&st_record_waits, false);
     st_thread_fork_child();
+    st_window_fork_child();
     if (had_trace) {
         st_device_fork_child();
         st_writer_fork_child();

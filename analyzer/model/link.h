@@ -45,6 +45,14 @@ struct st_host_name {
     const char *text;
 };
 
+struct st_piece { /* of a request's time, in which its window was open */
+    int64_t from_ns, to_ns; /* INT64_MAX: to the end of the trace */
+    uint32_t request, window; /* indices into requests[] */
+};
+struct st_span_copy { /* spans[copy] is spans[span] in requests[window] */
+    uint32_t window, span, copy;
+};
+
 struct st_iteration { /* a step that a mark closed, see link_steps.c */
     int64_t begin_ns, end_ns;
     uint32_t parent, span;       /* indices into spans[] once linked */
@@ -68,6 +76,8 @@ struct st_builder {
     size_t end_count, end_capacity;
     struct st_raw_mark *marks; /* step-end only */
     size_t mark_count, mark_capacity;
+    struct st_raw_mark *window_marks; /* and the profiler's */
+    size_t window_mark_count, window_mark_capacity;
     struct st_graph_event *graph_events;
     size_t graph_event_count, graph_event_capacity;
     struct st_handed *handed, *host_runs; /* calls; executions */
@@ -90,12 +100,17 @@ struct st_builder {
     struct st_iteration *iterations; /* by parent, begin */
     size_t iteration_count;
     uint32_t *spans_by_id; /* indices into spans[], by id */
+    size_t span_id_count;  /* … without copies */
     struct st_span_raw *span_raw;
     struct st_instant *instants;
     size_t instant_count;
     int64_t last_request_end_ns;
     uint32_t *request_by_number; /* SPAN_BEGIN.request -> requests[] */
     size_t request_number_count;
+    struct st_piece *pieces; /* by request, begin */
+    size_t piece_count, piece_capacity;
+    struct st_span_copy *copies; /* by window, span */
+    size_t copy_count, copy_capacity, span_capacity;
     uint32_t implicit_span; /* id of the request that link_implicit.c made, 0 = none */
 };
 
@@ -142,6 +157,13 @@ uint32_t st_link_iteration_at(const struct st_builder *builder, uint32_t span, i
 bool st_link_add_implicit(struct st_builder *builder, bool *ret_any);
 /* Its span, for what threads[thread] did at `at_ns` in no span; ST_NONE: it has no part in it. */
 uint32_t st_link_implicit_at(const struct st_builder *builder, uint32_t thread, int64_t at_ns);
+/* Windows: their entries of requests[], with copies of spans. Once everything about spans is settled. */
+bool st_link_windows(struct st_builder *builder);
+/* The window of requests[request] that holds `at_ns`, an index into requests[]; ST_NONE: none does. */
+uint32_t st_link_window_at(const struct st_builder *builder, uint32_t request, int64_t at_ns);
+/* spans[span] as far as it lies in requests[window]; ST_NONE: it does not. */
+uint32_t st_link_copy_of(const struct st_builder *builder, uint32_t window, uint32_t span);
+
 /* A span id that is not used; 0: there is none. */
 uint32_t st_link_next_span(const struct st_builder *builder);
 

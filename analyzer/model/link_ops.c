@@ -108,6 +108,14 @@ static bool mark_first_launches(struct st_model *model)
     return good;
 }
 
+/* A window has copies of the spans. */
+static uint32_t span_in_group(const struct st_builder *builder, uint32_t span, uint32_t group)
+{
+    uint32_t request = st_request_of_group(group);
+    bool is_window = span != ST_NONE && request != ST_NONE && builder->model->requests[request].window_of != ST_NONE;
+    return is_window ? st_link_copy_of(builder, request, span) : span;
+}
+
 bool st_link_calls(struct st_builder *builder)
 {
     struct st_model *model = builder->model;
@@ -133,12 +141,13 @@ bool st_link_calls(struct st_builder *builder)
         call->span = st_link_iteration_at(builder, st_link_span(builder, call->span), call->begin_ns);
         call->span = call->span != ST_NONE ? call->span : st_link_implicit_at(builder, thread, call->begin_ns);
         call->group = st_link_group(builder, call->span, call->begin_ns);
+        call->span = span_in_group(builder, call->span, call->group);
         call->counts_as = (uint8_t)counts_as(&model->calldefs[call->call], call) & 15;
         if (st_link_row(builder, thread, call->span, call->group) == ST_NONE) {
             return false;
         }
     }
-    return mark_first_launches(model);
+    return model->traces->window || mark_first_launches(model); /* the first may not have been recorded */
 }
 
 uint32_t st_model_thread_of_call(const struct st_model *model, uint32_t call)
@@ -390,6 +399,21 @@ static int by_start(const void *left, const void *right)
     return (a->end_ns > b->end_ns) - (a->end_ns < b->end_ns);
 }
 
+/* What has no call was launched outside of the window, or nearly: nothing beside it is known there. */
+static void leave_out_rest(struct st_builder *builder)
+{
+    struct st_model_faults *faults = &builder->model->traces->faults;
+    size_t kept = 0;
+    for (size_t i = 0; i < builder->op_count; i++) {
+        if (builder->ops[i].call != ST_NONE) {
+            builder->ops[kept++] = builder->ops[i];
+        }
+    }
+    faults->outside_window = (int64_t)(builder->op_count - kept);
+    faults->unmatched_device = faults->matched_by_time = 0;
+    builder->op_count = kept;
+}
+
 bool st_link_ops(struct st_builder *builder)
 {
     struct st_model *model = builder->model;
@@ -404,6 +428,9 @@ bool st_link_ops(struct st_builder *builder)
         mark_waiting_copy(model, &builder->ops[i]);
     }
     free(joiner.tids.entries);
+    if (model->traces->window) {
+        leave_out_rest(builder);
+    }
     if (!apply_kernel_rules(builder)) {
         return false;
     }

@@ -57,6 +57,9 @@ bool st_link_times(struct st_builder *builder)
     for (size_t i = 0; i < builder->mark_count; i++) {
         builder->marks[i].at_ticks = st_clock_convert(host, builder->marks[i].at_ticks);
     }
+    for (size_t i = 0; i < builder->window_mark_count; i++) {
+        builder->window_marks[i].at_ticks = st_clock_convert(host, builder->window_marks[i].at_ticks);
+    }
     for (size_t i = 0; i < builder->graph_event_count; i++) {
         struct st_graph_event *event = &builder->graph_events[i];
         event->begin_ns = st_clock_convert(host, event->begin_ns);
@@ -173,7 +176,7 @@ uint32_t st_link_next_span(const struct st_builder *builder)
 uint32_t st_link_span(const struct st_builder *builder, uint32_t id)
 {
     const struct st_model *model = builder->model;
-    size_t low = 0, high = model->span_count;
+    size_t low = 0, high = builder->span_id_count;
     while (id != 0 && low < high) {
         size_t middle = low + (high - low) / 2;
         uint32_t span = builder->spans_by_id[middle];
@@ -241,7 +244,7 @@ static bool make_spans(struct st_builder *builder)
             .parent_id = begin->parent > 0 && begin->parent <= UINT32_MAX ? (uint32_t)begin->parent : 0};
         builder->spans_by_id[i] = (uint32_t)i;
     }
-    model->span_count = count;
+    model->span_count = builder->span_id_count = count;
     st_vec_sort_with(builder->spans_by_id, count, sizeof(*builder->spans_by_id), by_span_id, model->spans);
     return true;
 }
@@ -295,7 +298,7 @@ static void forget_spans(struct st_builder *builder)
     model->spans = NULL;
     builder->span_raw = NULL;
     builder->spans_by_id = NULL;
-    model->span_count = 0;
+    model->span_count = builder->span_id_count = 0;
     model->traces->faults.spans_without_begin = model->traces->faults.spans_without_end = 0;
 }
 
@@ -339,6 +342,7 @@ static bool find_requests(struct st_builder *builder)
         model->requests[model->request_count] = (struct st_model_request){.id = (int64_t)model->request_count + 1,
                                                                           .span = (uint32_t)i,
                                                                           .thread = span->thread,
+                                                                          .window_of = ST_NONE,
                                                                           .is_complete = !span->is_open,
                                                                           .is_implicit =
                                                                               span->id == builder->implicit_span,
@@ -410,13 +414,21 @@ uint32_t st_link_only_request(const struct st_builder *builder, int64_t at_ns)
 static uint32_t outside_at(const struct st_builder *builder, int64_t at_ns)
 {
     const struct st_model *model = builder->model;
-    if (model->request_count == 0 || at_ns < model->requests[0].begin_ns) {
+    size_t count = builder->instant_count / 2; /* requests, without windows */
+    if (count == 0 || at_ns < model->requests[0].begin_ns) {
         return ST_GROUP_BEFORE_FIRST;
     }
-    if (at_ns < model->requests[model->request_count - 1].begin_ns) {
+    if (at_ns < model->requests[count - 1].begin_ns) {
         return ST_GROUP_BETWEEN;
     }
     return at_ns >= builder->last_request_end_ns ? ST_GROUP_AFTER_LAST : ST_GROUP_BETWEEN;
+}
+
+/* Its own, or that of its window. */
+static uint32_t group_of_request(const struct st_builder *builder, uint32_t request, int64_t at_ns)
+{
+    uint32_t window = st_link_window_at(builder, request, at_ns);
+    return st_group_of_request(window != ST_NONE ? window : request);
 }
 
 uint32_t st_link_group(const struct st_builder *builder, uint32_t span, int64_t at_ns)
@@ -425,7 +437,7 @@ uint32_t st_link_group(const struct st_builder *builder, uint32_t span, int64_t 
     if (span != ST_NONE) {
         uint32_t number = builder->span_raw[span].request;
         if (number < builder->request_number_count && builder->request_by_number[number] != ST_NONE) {
-            return st_group_of_request(builder->request_by_number[number]);
+            return group_of_request(builder, builder->request_by_number[number], at_ns);
         }
         uint32_t group = model->spans[span].group;
         if (group >= ST_GROUP_FIRST_REQUEST && st_request_of_group(group) == ST_NONE) {
@@ -433,7 +445,7 @@ uint32_t st_link_group(const struct st_builder *builder, uint32_t span, int64_t 
         }
     }
     uint32_t only = st_link_only_request(builder, at_ns);
-    return only != ST_NONE ? st_group_of_request(only) : outside_at(builder, at_ns);
+    return only != ST_NONE ? group_of_request(builder, only, at_ns) : outside_at(builder, at_ns);
 }
 
 /* Groups of all spans, in order of begin, so that the last request of each thread is known. */
@@ -506,7 +518,11 @@ bool st_link_spans(struct st_builder *builder)
     if (has_iterations) {
         st_link_place_iterations(builder);
     }
-    return find_requests(builder) && make_instants(builder) && group_spans(builder) && list_thread_spans(model);
+    if (!find_requests(builder) || !make_instants(builder) || !group_spans(builder) || !list_thread_spans(model)) {
+        return false;
+    }
+    model->traces->span_end = (uint32_t)model->span_count;
+    return st_link_windows(builder);
 }
 
 uint32_t st_link_row(struct st_builder *builder, uint32_t thread, uint32_t span, uint32_t group)

@@ -90,6 +90,9 @@ uint32_t st_span_enter(struct st_thread *thread, enum st_span_role role, uint32_
  * more is ignored. */
 void st_span_leave(struct st_thread *thread, uint32_t span, enum st_span_end how);
 
+/* `NAME step-end`: an iteration of NAME ends here. */
+void st_span_step_end(struct st_thread *thread, uint32_t name);
+
 /* `begin NAME`: open NAME until `end NAME`, the next stage on that level (one called NAME/… stays inside) or the
  * request's end. Already innermost: nothing happens. */
 void st_span_begin(struct st_thread *thread, uint32_t name, uint32_t rule);

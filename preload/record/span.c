@@ -11,6 +11,7 @@
 #include "record.h"
 
 #include "syscall.h"
+#include "window.h"
 
 static _Atomic uint32_t last_span, last_request;
 
@@ -105,10 +106,17 @@ static uint32_t innermost_stage_name(struct st_thread *thread)
 
 static void pop(struct st_thread *thread, enum st_span_end how)
 {
+    enum st_span_role role = (enum st_span_role)innermost(thread)->role;
     emit_end(thread, innermost(thread)->span, how);
     thread->open_span_count--;
     struct st_open_span *outer = innermost(thread);
     thread->span = outer ? outer->span : 0;
+    if (role == ST_ROLE_REQUEST) {
+        st_window_request_end(thread);
+    } else if (role == ST_ROLE_STEP) {
+        st_window_step_end(thread);
+    }
+    st_window_popped(thread);
 }
 
 /* Is the row `name` called "<stage>/…"? */
@@ -151,12 +159,17 @@ uint32_t st_span_enter(struct st_thread *thread, enum st_span_role role, uint32_
     open->name = name;
     if (role == ST_ROLE_REQUEST) {
         open->request = atomic_fetch_add_explicit(&last_request, 1, memory_order_relaxed) + 1;
+        st_window_request_begin(thread, open->request);
     } else if (role == ST_ROLE_STEP) {
         open->name = step_row(thread, name ? name : innermost_stage_name(thread));
+        st_window_step_begin(thread);
     }
     emit_begin(thread, open, outer ? outer->span : 0, rule);
     thread->open_span_count++;
     thread->span = open->span;
+    if (role == ST_ROLE_STAGE) {
+        st_window_stage_begin(thread, name);
+    }
     return open->span;
 }
 
@@ -187,6 +200,21 @@ static bool is_load(uint32_t name)
         text++;
     }
     return !*load && (!*text || *text == '/');
+}
+
+void st_span_step_end(struct st_thread *thread, uint32_t name)
+{
+    bool is_open = false; /* else it closes nothing */
+    for (uint32_t i = 0; i < thread->open_span_count; i++) {
+        is_open = is_open || (thread->open_spans[i].role == ST_ROLE_STAGE && thread->open_spans[i].name == name);
+    }
+    if (is_open) {
+        st_window_before_mark(thread);
+    }
+    st_emit_mark(thread, ST_MARK_STEP_END, name, 0);
+    if (is_open) {
+        st_window_after_mark(thread);
+    }
 }
 
 void st_span_begin(struct st_thread *thread, uint32_t name, uint32_t rule)

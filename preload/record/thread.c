@@ -199,6 +199,8 @@ static void reset_position(struct st_thread *thread)
     thread->frame_count = 0;
     thread->runtime_depth = thread->driver_depth = 0;
     thread->pushed_count = thread->pushed_beyond = 0;
+    thread->window = NULL;
+    thread->window_depth = 0;
     thread->is_busy = false;
 }
 

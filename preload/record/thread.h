@@ -77,6 +77,8 @@ struct st_thread {
     bool is_busy; /* something is being recorded: a signal handler that comes now is not (st_thread_claim) */
     bool is_inferred;    /* edges of spans made now are not seen, but concluded (st_span_doubt) */
     uint64_t late_ticks; /* … and may have been so much earlier */
+    struct st_window_request *window; /* of its own request; NULL: it has none, or no window is set (window.h) */
+    uint32_t window_depth;            /* open spans around the steps of the window at least */
     uint8_t runtime_depth, driver_depth; /* watched calls in progress, by layer */
 
     uint32_t index; /* THREAD.thread, from 1 */

@@ -12,6 +12,7 @@
 
 #include "nvtx.h"
 #include "preload/record/record.h"
+#include "preload/record/window.h"
 #include "preload/watch/watch.h"
 #include "python.h"
 #include "recognise.h"
@@ -114,6 +115,7 @@ static void take_rules(const struct st_map *map)
         count[rule->source]++;
         stages.is_expanded[i] = strchr(rule->name, '$') != NULL;
         if (rule->name[0] != '\0' && !stages.is_expanded[i]) stages.names[i] = st_row_name(NULL, rule->name);
+        if (rule->role == ST_MAP_STEP_END) st_window_add_iterated(stages.names[i]);
     }
     atomic_store_explicit(&stages.rule_count, end, memory_order_release);
     for (int i = 0; i < SOURCES; i++)
@@ -220,7 +222,7 @@ void st_stage_leave(uint64_t token, int how)
 
     if (thread == NULL || token == ST_WATCH_BYPASS) return;
     if (stages.map->rules[rule].role == ST_MAP_STEP_END) {
-        st_emit_mark(thread, ST_MARK_STEP_END, (uint32_t)token, 0);
+        st_span_step_end(thread, (uint32_t)token);
     } else {
         st_span_leave(thread, (uint32_t)token, (enum st_span_end)how);
     }

@@ -400,7 +400,8 @@ static void implicit_request(void **state)
 static void implicit_without_stages(void **state)
 {
     static const struct scene_span spans[] = {{1, ST_ROLE_OFF, "", 0, 5, 1, 0, 0, 0, 0}};
-    static const struct scene_call calls[] = {{1, H2D, 10, 12, 0, 1, 0, 64}, {1, LAUNCH, 30, 32, 0, 2}, {1, SYNC, 40, 60, 0}};
+    static const struct scene_call calls[] = {
+        {1, H2D, 10, 12, 0, 1, 0, 64}, {1, LAUNCH, 30, 32, 0, 2}, {1, SYNC, 40, 60, 0}};
     static const struct scene_op ops[] = {
         {1, ST_OP_COPY, 0, 15, 20, NULL, 64, ST_DIR_H2D, ST_MEM_PAGEABLE, ST_MEM_DEVICE},
         {2, ST_OP_KERNEL, 0, 35, 58, "upsample"},
@@ -610,7 +611,8 @@ int main(void)
         cmocka_unit_test(worker_thread), cmocka_unit_test(after_and_load), cmocka_unit_test(load_between),
         cmocka_unit_test(open_request),
         cmocka_unit_test(uncovered_request), cmocka_unit_test(only_open_requests),
-        cmocka_unit_test(unmatched_rules), cmocka_unit_test(no_request), cmocka_unit_test(implicit_request), cmocka_unit_test(implicit_without_stages),
+        cmocka_unit_test(unmatched_rules), cmocka_unit_test(no_request),
+        cmocka_unit_test(implicit_request), cmocka_unit_test(implicit_without_stages),
         cmocka_unit_test(step_end),
         cmocka_unit_test(lost_calls),    cmocka_unit_test(clocks_apart),   cmocka_unit_test(phases),
         cmocka_unit_test(rules),         cmocka_unit_test(bad_options),    cmocka_unit_test(lists),

@@ -15,6 +15,7 @@
 #include <pthread.h>
 
 #include "preload/record/record.h"
+#include "preload/record/window.h"
 #include "preload/stages/nvtx.h"
 #include "preload/stages/python.h"
 #include "preload/stages/seen.h"
@@ -94,9 +95,13 @@ void st_span_end_request(struct st_thread *thread)
     NOTE("end-request ");
 }
 
-void st_emit_mark(struct st_thread *thread, enum st_mark kind, uint64_t a, uint64_t b)
+void st_span_step_end(struct st_thread *thread, uint32_t name)
 {
-    NOTE("mark:%d:%s ", kind, st_row_name_text((uint32_t)a));
+    NOTE("mark:%d:%s ", ST_MARK_STEP_END, st_row_name_text(name));
+}
+
+void st_window_add_iterated(uint32_t name)
+{
 }
 
 /* ---- what preload/watch gives ---- */
