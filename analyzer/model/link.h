@@ -16,6 +16,7 @@ struct st_api { /* DRIVER_API */
     uint32_t tid;
     uint32_t call_index; /* of calls[], found when asked; ST_NONE */
     int32_t call;        /* calldefs[], -1 = none of ours */
+    bool is_settled;     /* its call was found, or it has none: not to be looked for by time */
 };
 struct st_instant { /* requests open from here to the next instant */
     int64_t at_ns;
@@ -139,8 +140,8 @@ bool st_link_list_tids(const struct st_model *model, struct st_tids *ret_tids);
 /* Place of the first entry of `tid`, or of the next greater one. */
 size_t st_link_first_of_tid(const struct st_tids *tids, uint32_t tid);
 
-/* DRIVER_API records to their calls, where the order tells; sorts builder->apis. */
-void st_link_pairs(struct st_builder *builder, const struct st_tids *tids, int64_t tolerance_ns);
+/* DRIVER_API records to their calls, where the order tells; sorts builder->apis. False: out of memory. */
+bool st_link_pairs(struct st_builder *builder, const struct st_tids *tids, int64_t tolerance_ns);
 
 /* ST_CALL_WAITED for launches that a full queue held up. False: out of memory. */
 bool st_link_waiting_launches(struct st_model *model);

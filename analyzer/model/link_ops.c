@@ -291,9 +291,9 @@ static void place_op(const struct joiner *joiner, struct st_op *op)
         return;
     }
     uint32_t thread = ST_NONE, span;
-    if (api->call_index == ST_NONE) {
+    if (api->call_index == ST_NONE && !api->is_settled) {
         api->call_index = call_of_api(joiner, api, &thread);
-    } else {
+    } else if (api->call_index != ST_NONE) {
         thread = st_model_thread_of_call(model, api->call_index);
     }
     if (api->call_index != ST_NONE) {
@@ -421,7 +421,10 @@ bool st_link_ops(struct st_builder *builder)
     if (builder->op_count >= ST_NONE || !st_link_list_tids(model, &joiner.tids)) {
         return false;
     }
-    st_link_pairs(builder, &joiner.tids, joiner.tolerance);
+    if (!st_link_pairs(builder, &joiner.tids, joiner.tolerance)) {
+        free(joiner.tids.entries);
+        return false;
+    }
     st_vec_sort(builder->apis, builder->api_count, sizeof(*builder->apis), by_correlation);
     for (size_t i = 0; i < builder->op_count; i++) {
         place_op(&joiner, &builder->ops[i]);
