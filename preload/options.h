@@ -44,7 +44,7 @@ struct st_options {
     bool has_window;
 
     struct st_map map;      /* rules in force; empty if there is none */
-    bool names_requests;    /* one of them a request */
+    bool names_requests;    /* one of them, or of those that are added, may name a request */
     const char *map_origin; /* presets, paths or "inline"; "" if there is no map */
     bool map_is_automatic;  /* none was set, and no preset is for this program: presets may be recognised */
     char map_why[160];      /* why it is this one */
