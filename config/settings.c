@@ -181,38 +181,63 @@ bool st_parse_rounds(const char *text, struct st_rounds_rule *ret_rule)
 }
 
 /* A-B with 1 <= A <= B, or a single number. */
-static const char *get_range(const char *at)
+static bool get_range(const char *at, struct st_window_range *ret_range)
 {
-    uint64_t first, last;
-    at = get_number(at, UINT32_MAX, &first);
-    last = first;
+    at = get_number(at, UINT32_MAX, &ret_range->first);
+    ret_range->last = ret_range->first;
     if (at && *at == '-') {
-        at = get_number(at + 1, UINT32_MAX, &last);
+        at = get_number(at + 1, UINT32_MAX, &ret_range->last);
     }
-    return at && first >= 1 && last >= first ? at : NULL;
+    return at && !*at && ret_range->first >= 1 && ret_range->last >= ret_range->first;
 }
 
-static bool is_window(const char *text, size_t length)
+/* START+LENGTH */
+static bool get_times(char *at, struct st_window_range *ret_range)
 {
-    char item[64], *plus;
-    uint64_t ns;
+    char *plus = strchr(at, '+');
+    if (!plus) {
+        return false;
+    }
+    *plus = '\0';
+    bool good = st_parse_duration(at, &ret_range->first) && st_parse_duration(plus + 1, &ret_range->last);
+    ret_range->last += ret_range->first;
+    return good;
+}
+
+static bool add_window_item(struct st_window_rule *rule, const char *text, size_t length)
+{
+    char item[64];
     if (length >= sizeof(item)) {
         return false;
     }
     memcpy(item, text, length);
     item[length] = '\0';
     if (strcmp(item, "profiler") == 0) {
-        return true;
+        return rule->uses_profiler = true;
     }
-    if (strncmp(item, "steps:", 6) == 0 || strncmp(item, "requests:", 9) == 0) {
-        const char *end = get_range(strchr(item, ':') + 1);
-        return end && *end == '\0';
+    if (strncmp(item, "steps:", 6) == 0) {
+        return rule->step_count < ST_MAX_WINDOW_ITEMS && get_range(item + 6, &rule->steps[rule->step_count++]);
     }
-    if (strncmp(item, "time:", 5) != 0 || !(plus = strchr(item, '+'))) {
-        return false;
+    if (strncmp(item, "requests:", 9) == 0) {
+        return rule->request_count < ST_MAX_WINDOW_ITEMS && get_range(item + 9, &rule->requests[rule->request_count++]);
     }
-    *plus = '\0';
-    return st_parse_duration(item + 5, &ns) && st_parse_duration(plus + 1, &ns);
+    return strncmp(item, "time:", 5) == 0 && rule->time_count < ST_MAX_WINDOW_ITEMS &&
+           get_times(item + 5, &rule->times[rule->time_count++]);
+}
+
+bool st_parse_window(const char *text, struct st_window_rule *ret_rule)
+{
+    memset(ret_rule, 0, sizeof(*ret_rule));
+    for (;; text++) {
+        size_t length = strcspn(text, ",");
+        if (!add_window_item(ret_rule, text, length)) {
+            return false;
+        }
+        text += length;
+        if (!*text) {
+            return true;
+        }
+    }
 }
 
 /* key=value, keys not empty; an empty item (a trailing `;`) is fine. */
@@ -257,6 +282,7 @@ bool st_setting_check(const struct st_setting *setting, const char *value)
 {
     uint64_t ns;
     struct st_rounds_rule rule;
+    struct st_window_rule window;
     switch (setting->kind) {
     case ST_KIND_TEXT:
     case ST_KIND_MAP:
@@ -270,7 +296,7 @@ bool st_setting_check(const struct st_setting *setting, const char *value)
     case ST_KIND_DURATION:
         return st_parse_duration(value, &ns) && ns >= 10000000;
     case ST_KIND_WINDOW:
-        return each_item(value, ',', is_window);
+        return st_parse_window(value, &window);
     case ST_KIND_META:
         return each_item(value, ';', is_meta);
     case ST_KIND_ROUNDS:

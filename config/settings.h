@@ -64,6 +64,27 @@ bool st_parse_size(const char *text, uint64_t *ret_bytes);
 /* "1s", "250ms", "10us", "5m". False: not a time. */
 bool st_parse_duration(const char *text, uint64_t *ret_ns);
 
+/* Where full detail is wanted. Items of one kind are alternatives; kinds that are there must all hold. */
+#define ST_MAX_WINDOW_ITEMS 16
+struct st_window_rule {
+    struct st_window_range {
+        uint64_t first, last; /* steps, requests: times: ns from the start of the trace */
+    } steps[ST_MAX_WINDOW_ITEMS], requests[ST_MAX_WINDOW_ITEMS], times[ST_MAX_WINDOW_ITEMS];
+    uint32_t step_count, request_count, time_count;
+    bool uses_profiler; /* between cudaProfilerStart and cudaProfilerStop */
+};
+bool st_parse_window(const char *text, struct st_window_rule *ret_rule);
+/* Is `value` in one of the ranges, `last` included? */
+static inline bool st_window_has(const struct st_window_range *ranges, uint32_t count, uint64_t value)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (value >= ranges[i].first && value <= ranges[i].last) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* The steady rule: warmup=N, or stable=P%/K. Exactly one of the two is set. */
 struct st_rounds_rule {
     bool is_stable_rule;

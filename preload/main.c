@@ -12,6 +12,7 @@
 #include "config/settings.h"
 #include "libc.h"
 #include "options.h"
+#include "preload/record/window.h"
 #include "preload/stages/python.h"
 #include "preload/stages/stages.h"
 #include "preload/stages/unwind.h"
@@ -51,6 +52,9 @@ static void start(int argc, char **argv, char **envp)
     st_session_prepare(argc, argv);
     st_stages_init(&st_options.map, st_options.map_is_automatic);
     st_unwind_init(st_stages_uses(ST_MAP_SYMBOL), collects("stacks"));
+    if (st_options.has_window) {
+        st_window_set(&st_options.window, st_options.names_requests);
+    }
     st_python_start(st_options.py);
     st_watch_set_hooks(&(struct st_watch_hooks){.on_object = st_backend_note,
                                                 .on_first_call = on_first_call,

@@ -359,7 +359,14 @@ void st_options_read(char **envp, const char *program)
     st_options.py = (enum st_python_choice)choice_of(ST_SET_PY);
     st_options.waits_on_full = choice_of(ST_SET_ON_FULL) == 1;
     read_numbers();
+    st_options.has_window =
+        st_options.values[ST_SET_WINDOW] && st_parse_window(st_options.values[ST_SET_WINDOW], &st_options.window);
     if (st_options.mode != ST_MODE_OFF) {
         read_map(program);
+    }
+    st_options.names_requests = st_options.map_is_automatic; /* a preset that is recognised may */
+    for (uint32_t i = 0; i < st_options.map.count; i++) {
+        uint8_t role = (uint8_t)st_options.map.rules[i].role;
+        st_options.names_requests = st_options.names_requests || role == ST_MAP_REQUEST || role == ST_MAP_BEGIN_REQUEST;
     }
 }

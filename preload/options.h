@@ -41,7 +41,11 @@ struct st_options {
     const char *inherited_run; /* STAGETAP_INTERNAL_RUN: 32 hex digits, or NULL */
     const char *inherited_tee; /* ST_TEE_VARIABLE, or NULL */
 
+    struct st_window_rule window;
+    bool has_window;
+
     struct st_map map;      /* rules in force; empty if there is none */
+    bool names_requests;    /* one of them, or of those that are added, may name a request */
     const char *map_origin; /* presets, paths or "inline"; "" if there is no map */
     bool map_is_automatic;  /* none was set, and no preset is for this program: presets may be recognised */
     char map_why[160];      /* why it is this one */

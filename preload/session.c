@@ -20,6 +20,7 @@
 #include "preload/record/files.h"
 #include "preload/record/record.h"
 #include "preload/record/syscall.h"
+#include "preload/record/window.h"
 #include "preload/stages/python.h"
 #include "preload/stages/stages.h"
 #include "preload/stages/symbols.h"
@@ -407,6 +408,7 @@ void st_session_fork_child(void)
     atomic_store(&st_record_waits, false);
     st_thread_fork_child();
     st_stages_fork_child();
+    st_window_fork_child();
     if (had_trace) {
         st_device_fork_child();
         st_writer_fork_child();

@@ -116,6 +116,7 @@ static bool fill_trace(struct st_answer *answer, const struct st_model_trace *so
         .mode = st_model_key(source, ST_KEY_SETTING, "mode"),
         .complete = st_reader_is_complete(&source->summary),
         .live = source->is_live,
+        .window = source->window,
         .misses_device_time = !source->has_device_time && has_launched(answer->model, source),
         .end_ns = source->end_ns,
         .clock_source = source->header.flags & ST_HEADER_TSC ? "tsc" : "monotonic_raw",
@@ -239,6 +240,9 @@ static bool fill_devices(struct st_answer *answer)
 bool st_answer_facts(struct st_answer *answer)
 {
     answer->report->cuda_work_seen = answer->model->op_count > 0;
+    for (size_t i = 0; i < answer->model->trace_count; i++) { /* what was not looked at is not known to be none */
+        answer->report->cuda_work_seen = answer->report->cuda_work_seen || answer->model->traces[i].window;
+    }
     for (size_t i = 0; !answer->report->cuda_work_seen && i < answer->model->call_count; i++) {
         answer->report->cuda_work_seen = answer->model->calls[i].counts_as != ST_COUNTS_NOT;
     }

@@ -10,7 +10,8 @@
  *   device    [a      ]#####[b   ]               b was enqueued in time: a dependency, the launch floor,
  *   host   (launch a)(launch b)                  or unknown
  *
- * Nothing is guessed: what the calls do not show is `unknown`.
+ * Nothing is guessed: what the calls do not show is `unknown`. Where a request goes on at the edge of a window, nobody
+ * knows what the device did: up to the window's first operation, and behind its last, time is excluded.
  */
 #include <stdlib.h>
 
@@ -41,6 +42,7 @@ static const char *const names[ST_CAUSES] = {
     [ST_CAUSE_PAGEABLE_STAGING] = "dependency.pageable_staging",
     [ST_CAUSE_LAUNCH_FLOOR] = "launch_floor",
     [ST_CAUSE_UNSEEN_WORK] = "unseen_work",
+    [ST_CAUSE_WINDOW_EDGE] = "excluded.window_edge",
 };
 
 const char *st_cause_name(enum st_cause cause)
@@ -304,6 +306,10 @@ bool st_gap_explain(const struct st_request_view *view, struct st_gap *gap, bool
     const struct st_model *model = view->model;
     struct cutter cutter = {.view = view, .gap = gap, .at_ns = gap->start_ns};
     const struct st_op *op = gap->after == ST_NONE ? NULL : &model->ops[gap->after];
+    if (view->request && ((is_first && view->request->is_cut_before) || (is_last && view->request->is_cut_after))) {
+        cut_to(&cutter, gap->end_ns, ST_CAUSE_WINDOW_EDGE);
+        return finish(&cutter, arena);
+    }
     if (is_first || is_last) {
         cut_to(&cutter, gap->end_ns, is_first ? ST_CAUSE_BEFORE_FIRST : ST_CAUSE_AFTER_LAST);
         gap->drained_why = !is_first ? "nothing more to do" : view->request ? "request begin" : "process begin";

@@ -26,6 +26,7 @@ enum st_cause {
     ST_CAUSE_PAGEABLE_STAGING,
     ST_CAUSE_LAUNCH_FLOOR,
     ST_CAUSE_UNSEEN_WORK,
+    ST_CAUSE_WINDOW_EDGE,
     ST_CAUSES,
 };
 const char *st_cause_name(enum st_cause cause); /* "host_late.after_sync" … */

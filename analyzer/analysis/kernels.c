@@ -105,7 +105,7 @@ bool st_answer_kernels(struct st_answer *answer)
     bool good = true;
     struct st_request_view view;
     for (size_t at = 0; good && st_answer_next_view(answer, &at, &view);) {
-        steps += view.request ? view.request->steps : 0;
+        steps += view.request && !view.request->is_partial ? view.request->steps : 0;
         for (size_t k = 0; good && k < view.op_count; k++) {
             const struct st_op *op = &model->ops[view.ops[k]];
             if (op->kind == ST_OP_KERNEL && st_answer_has_op(answer, op)) {

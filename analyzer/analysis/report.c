@@ -158,6 +158,111 @@ static bool note_kernel_rows(struct st_answer *answer)
     return good;
 }
 
+/* "steps 10-14 of 20", "whole", "12.3 ms": what windows there are of requests[request]. */
+static const char *tell_windows(struct st_answer *answer, size_t request)
+{
+    const struct st_model *model = answer->model;
+    const struct st_model_request *of = &model->requests[request];
+    const char *text = of->is_partial ? "" : "all";
+    for (size_t i = 0; text && i < model->request_count; i++) {
+        const struct st_model_request *window = &model->requests[i];
+        if (window->window_of != request) {
+            continue;
+        }
+        const char *between = text[0] ? " and " : "";
+        double ms = (double)(window->host_end_ns - window->begin_ns) / 1e6;
+        if (window->first_step > 0 && window->first_step == window->last_step) {
+            text = st_arena_format(answer->arena, "%s%sstep %lld of %lld", text, between,
+                                   (long long)window->first_step, (long long)of->steps);
+        } else if (window->first_step > 0) {
+            text = st_arena_format(answer->arena, "%s%ssteps %lld-%lld of %lld", text, between,
+                                   (long long)window->first_step, (long long)window->last_step, (long long)of->steps);
+        } else {
+            text = st_arena_format(answer->arena, "%s%s%.3f ms", text, between, ms);
+        }
+    }
+    return text;
+}
+
+static const char *request_name(const struct st_answer *answer, size_t request)
+{
+    const struct st_model *model = answer->model;
+    const struct st_model_request *of = &model->requests[request];
+    return model->trace_count > 1
+               ? st_arena_format(answer->arena, "%s:%lld", model->traces[of->trace].process, (long long)of->id)
+               : st_arena_format(answer->arena, "%lld", (long long)of->id);
+}
+
+/* "window steps 10-14 of 20 in request 1": requests with the same windows together. */
+static bool note_windows(struct st_answer *answer)
+{
+    const struct st_model *model = answer->model;
+    struct st_report *report = answer->report;
+    const char *text = "", *last = "", *setting = NULL;
+    size_t count = 0, first = 0, groups = 0;
+    for (size_t i = 0; i < model->trace_count; i++) {
+        setting = setting ? setting : model->traces[i].window;
+    }
+    for (size_t i = 0; setting && text && last && i <= model->request_count; i++) {
+        bool is_asked = i < model->request_count && model->requests[i].window_of == ST_NONE &&
+                        model->traces[model->requests[i].trace].window;
+        const char *told = is_asked ? tell_windows(answer, i) : "";
+        if (i < model->request_count && (!told || !told[0])) {
+            continue;
+        }
+        if (count > 0 && i < model->request_count && strcmp(told, last) == 0) {
+            count++;
+            continue;
+        }
+        if (count > 0 && ++groups <= 4) {
+            text = count == 1 ? st_arena_format(answer->arena, "%s%s%s %s request %s", text, groups > 1 ? ", " : "", last,
+                                                strcmp(last, "all") == 0 ? "of" : "in", request_name(answer, first))
+                              : st_arena_format(answer->arena, "%s%s%s %s each of %zu requests from %s on", text,
+                                                groups > 1 ? ", " : "", last, strcmp(last, "all") == 0 ? "of" : "in",
+                                                count, request_name(answer, first));
+        }
+        last = told;
+        first = i;
+        count = 1;
+    }
+    if (!setting) {
+        return true;
+    }
+    if (text && !text[0]) {
+        report->window_note = st_arena_format(answer->arena, "window %s was never reached: nothing but boundaries was "
+                                                             "recorded", setting);
+    } else if (text) {
+        report->window_note = st_arena_format(answer->arena, "window %s%s (%s)", text, groups > 4 ? ", …" : "", setting);
+    }
+    return report->window_note &&
+           st_answer_remark(answer, "window: what lies outside of it was not collected and is null; it is not inferred "
+                                    "from what lies inside (requests[].windows)");
+}
+
+/* Whose requests no rule named. */
+static bool note_implicit(struct st_answer *answer)
+{
+    const struct st_model *model = answer->model;
+    struct st_report *report = answer->report;
+    const char *who = "";
+    for (size_t i = 0; who && i < model->request_count; i++) {
+        if (model->requests[i].is_implicit && model->requests[i].window_of == ST_NONE && model->trace_count > 1) {
+            who = st_arena_format(answer->arena, "%s%s %s", who, who[0] ? "," : " in process",
+                                  model->traces[model->requests[i].trace].process);
+        }
+    }
+    if (!who || report->implicit_requests == 0) {
+        return who != NULL;
+    }
+    report->implicit_note =
+        st_arena_format(answer->arena,
+                        "no request rule matched%s: the process after loading is taken as one request", who);
+    return report->implicit_note &&
+           st_answer_remark(answer, st_arena_format(answer->arena, "%s (%s)", report->implicit_note,
+                                                    has_rules(model) ? "the map's rules were not met"
+                                                                     : "no map was in force"));
+}
+
 /* Which keys are null and why, and what a reader of the figures must know. */
 static bool add_notes(struct st_answer *answer)
 {
@@ -174,13 +279,11 @@ static bool add_notes(struct st_answer *answer)
     if (good && report->rounds.several_shapes) {
         good = st_answer_note(answer, "steady requests have several shapes: the summary covers the most frequent one");
     }
+    good = good && note_implicit(answer) && note_windows(answer);
     if (good && model->request_count == 0) {
-        good = st_answer_remark(answer, has_rules(model)
-                                            ? "no request: no `request` rule of the map was met (STAGETAP_MAP, or "
-                                              "stagetap run -m MAP); the lists cover the whole process, rows are under "
-                                              "outside"
-                                            : "no request: no map was in force; name one in STAGETAP_MAP (or stagetap "
-                                              "run -m MAP); the lists cover the whole process, rows are under outside");
+        good = st_answer_remark(answer, "no request: no `request` rule of the map was met, or no map was in force "
+                                        "(STAGETAP_MAP, or stagetap run -m MAP), and nothing ran after loading; the "
+                                        "lists cover the whole process, rows are under outside");
     }
     for (size_t i = 0; good && i < report->gap_count; i++) {
         if (strcmp(report->gaps[i].cause, "unseen_work") == 0) {

@@ -87,6 +87,7 @@ struct st_report_trace {
     size_t checked_count;
     bool complete;       /* closed in order, nothing damaged */
     bool live;           /* its process still runs */
+    const char *window;  /* STAGETAP_WINDOW in force; NULL = everything was recorded */
     bool misses_device_time; /* it launched work, and when the device did it is not known at all */
     int64_t end_ns;      /* last instant seen */
     struct st_count_list lost; /* always every cause; integers, never null */
@@ -194,6 +195,7 @@ struct st_report_request {
     const char *thread; /* thread name or "tid N" */
     const char *shape;  /* short digest; equal text = same shape */
     enum st_phase phase; /* NONE: incomplete, enters no figure (JSON null) */
+    bool implicit;       /* no request rule was met: the process after loading */
     bool selected;       /* gaps, syncs, kernels … cover it */
     int64_t begin_ns;
     struct st_figure wall_ns, host_return_ns, device_done_ns, wall_with_tail_ns;
@@ -206,6 +208,10 @@ struct st_report_request {
     size_t stage_count;
     struct st_report_row *after;
     size_t after_count;
+    bool partial; /* recorded in windows only: wall, device figures and all of its rows but times of the host unknown */
+    struct st_report_request *windows; /* … each like a request: its wall is the window's, begin to last device work */
+    size_t window_count;
+    int64_t first_step, last_step; /* of a window: the steps that lie in it whole; 0 = none */
 };
 
 /* ---- lists ---- */
@@ -280,6 +286,10 @@ struct st_report {
     struct st_figure device_known_until_ns; /* a trace that just ends: work launched until then has its records */
     int64_t requests_without_device_time;   /* … and so many returned requests launched some after it */
     int64_t request_total;          /* all of the trace, incomplete ones too */
+    bool has_named_requests;        /* a rule named one */
+    int64_t implicit_requests;      /* those of them that no rule named: one for each process without a request */
+    const char *window_note;        /* which windows there are: "steps 10-14 of 20 in request 1"; NULL = no window */
+    const char *implicit_note;      /* … said in words; NULL = there is none */
     const char *selection;          /* "steady", "first", "all", "request 3": what is selected … */
     const char *selection_note;     /* … and why it differs from what was asked; NULL = it does not */
     int64_t typical;                /* index in requests[] of the selected one with the median wall: the screen's

@@ -23,6 +23,7 @@ struct workplace {
     size_t gap_request_capacity;
     bool has_device_time;  /* of the group at hand, or nothing is told: all of its processes have it … */
     bool has_all_records;  /* … and lost none */
+    bool is_partial;       /* of the group at hand, there are only boundaries */
 };
 
 /* What the processes that have a part in the group tell of the devices. */
@@ -31,9 +32,11 @@ static void look_at_traces(struct workplace *work, const struct st_request_view 
     const struct st_model *model = view->model;
     size_t first = view->request ? view->request->trace : 0, end = view->request ? first + 1 : model->trace_count;
     work->has_device_time = work->has_all_records = true;
+    work->is_partial = view->request && view->request->is_partial;
     for (size_t i = first; i < end; i++) {
         const struct st_model_trace *trace = &model->traces[i];
         work->has_device_time = work->has_device_time && trace->has_device_time;
+        work->is_partial = work->is_partial || (!view->request && trace->window);
         work->has_all_records = work->has_all_records && trace->has_device_time && trace->summary.has_end &&
                                 trace->faults.lost_by_cause[ST_LOST_DEVICE_DROPPED] == 0 &&
                                 trace->faults.lost_by_cause[ST_LOST_DEVICE_UNREAD] == 0;
@@ -111,6 +114,18 @@ static bool has_edges(const struct st_row_sums *sums)
     return sums->row != ST_ROW_UNATTRIBUTED && !sums->is_foreign;
 }
 
+/* Calls and device work of the row were recorded in windows, if at all. */
+static struct st_report_row boundaries_only(const struct st_report_row *row)
+{
+    return (struct st_report_row){.name = row->name,
+                                  .calls = row->calls,
+                                  .host_inclusive_ns = row->host_inclusive_ns,
+                                  .host_self_ns = row->host_self_ns,
+                                  .edges = row->edges,
+                                  .device_time = "not_collected",
+                                  .depth = row->depth};
+}
+
 static void fill_row(const struct workplace *work, const struct st_row_sums *sums, size_t device_count,
                      struct st_report_row *row)
 {
@@ -136,6 +151,9 @@ static void fill_row(const struct workplace *work, const struct st_row_sums *sum
         row->copies[kind] = transfer_sum(&sums->copies[kind], has_device_time);
     }
     host_figures(sums, row);
+    if (work->is_partial) {
+        *row = boundaries_only(row);
+    }
 }
 
 /* The rows of the set in page order; shared_ns >= 0: wall shares are known, and more than 0 is a row. */
@@ -161,7 +179,7 @@ static bool make_rows(struct workplace *work, size_t device_count, int64_t share
                 .name = "shared", .wall_share_ns = st_known(shared_ns), .device_time = "measured"};
         }
         fill_row(work, sums, device_count, &rows[count]);
-        rows[count].wall_share_ns = (struct st_figure){sums->wall_share_ns, shared_ns >= 0};
+        rows[count].wall_share_ns = (struct st_figure){sums->wall_share_ns, shared_ns >= 0 && !work->is_partial};
         count++;
     }
     free(order);
@@ -281,7 +299,7 @@ static bool analyse_group(struct workplace *work, const struct st_request_view *
     }
     *ret_device_count = count;
     return st_hosttime(view, &work->set) &&
-           (!view->request || !view->request->is_complete || !work->has_device_time ||
+           (!view->request || !view->request->is_complete || !work->has_device_time || work->is_partial ||
             st_wallshare(view, &work->set, &shared_ns)) &&
            st_selftime(view, &work->set, work->answer->arena, sums, count) &&
            make_rows(work, count, shared_ns, ret_rows, ret_count);
@@ -300,6 +318,25 @@ static bool group_rows(struct workplace *work, uint32_t group, struct st_report_
     return analyse_group(work, &view, sums, &device_count, ret_rows, ret_count);
 }
 
+static bool fill_request(struct workplace *work, uint32_t index, struct st_report_request *ret);
+
+static bool fill_windows(struct workplace *work, uint32_t request, struct st_report_request *ret)
+{
+    const struct st_model *model = work->answer->model;
+    size_t count = 0;
+    for (size_t i = 0; i < model->request_count; i++) {
+        count += model->requests[i].window_of == request;
+    }
+    ret->windows = st_arena_array(work->answer->arena, count, sizeof(*ret->windows));
+    for (size_t i = 0; ret->windows && i < model->request_count; i++) {
+        if (model->requests[i].window_of == request &&
+            !fill_request(work, (uint32_t)i, &ret->windows[ret->window_count++])) {
+            return false;
+        }
+    }
+    return ret->windows != NULL;
+}
+
 static bool fill_request(struct workplace *work, uint32_t index, struct st_report_request *ret)
 {
     struct st_answer *answer = work->answer;
@@ -316,15 +353,23 @@ static bool fill_request(struct workplace *work, uint32_t index, struct st_repor
                                                     : answer->model->threads[request->thread].name,
                                       .shape = answer->shapes[index],
                                       .phase = answer->phases[index],
+                                      .implicit = request->is_implicit,
                                       .selected = answer->selected[index],
                                       .begin_ns = request->begin_ns,
-                                      .steps = request->steps};
+                                      .steps = request->steps,
+                                      .partial = request->is_partial,
+                                      .first_step = request->first_step,
+                                      .last_step = request->last_step};
     bool good = analyse_group(work, &view, sums, &device_count, &ret->stages, &ret->stage_count);
-    if (good && request->is_complete) {
+    if (good && request->is_complete && !request->is_partial) {
         good = fill_devices(work, &view, index, sums, device_count, ret);
     }
-    if (!answer->model->spans[request->span].is_open) {
+    if (!answer->model->spans[request->span].is_open || request->is_cut_after) {
         ret->host_return_ns = st_known(request->host_end_ns - request->begin_ns);
+    }
+    if (request->is_partial) {
+        return good && fill_windows(work, index, ret) &&
+               group_rows(work, st_group_after_request(index), &ret->after, &ret->after_count, &tail_end_ns);
     }
     good = good && group_rows(work, st_group_after_request(index), &ret->after, &ret->after_count, &tail_end_ns);
     if (good && request->is_complete) {
@@ -431,9 +476,10 @@ static bool list_gaps(struct workplace *work)
 
 /* ---- all ---- */
 
+/* Where the wall is not known, the host's part of it. */
 static int64_t wall_of(const struct st_report_request *request)
 {
-    return request->wall_ns.value;
+    return request->wall_ns.known ? request->wall_ns.value : request->host_return_ns.value;
 }
 
 /* The selected request with the median wall. */
@@ -471,6 +517,10 @@ bool st_answer_requests(struct st_answer *answer)
     report->requests = st_arena_array(answer->arena, model->request_count, sizeof(*report->requests));
     good = good && report->requests;
     for (size_t i = 0; good && i < model->request_count; i++) {
+        if (model->requests[i].window_of != ST_NONE) {
+            continue;
+        }
+        report->request_total++;
         report->open_requests += !model->requests[i].is_complete;
         /* "all" lists the open ones too; like always they enter no figure */
         if (!wanted || strcmp(wanted, "all") == 0 || answer->selected[i]) {
@@ -478,7 +528,6 @@ bool st_answer_requests(struct st_answer *answer)
             report->request_count++;
         }
     }
-    report->request_total = (int64_t)model->request_count;
     good = good && (model->request_count > 0 || find_process_gaps(&work)) &&
            group_rows(&work, ST_GROUP_BEFORE_FIRST, &report->before_first, &report->before_first_count, NULL) &&
            group_rows(&work, ST_GROUP_BETWEEN, &report->between, &report->between_count, NULL) &&

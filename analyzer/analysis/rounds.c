@@ -9,7 +9,8 @@
  *
  * first: the first of its shape, or the first after a load, in its process: each process of a run warms up by itself.
  * Loads inside requests of the same shape are what every one of them does (CPU offload), and end no warm-up.
- * A shape is the set of stages, the steps, what was launched (kernel × count) and whether a load ran inside.
+ * A shape is the set of stages, the steps, what was launched (kernel × count; not where only windows were recorded) and
+ * whether a load ran inside.
  * stable=P%/K: warm-up ends where K rounds of one shape in a row lie within P % of the smallest. Incomplete requests
  * have no phase. The summary is over the steady requests of all processes.
  */
@@ -119,7 +120,8 @@ static uint64_t shape_of(const struct st_request_view *view, uint32_t *seen, uin
             hash += hash_text(model->rows[row].name);
         }
     }
-    for (size_t i = 0; i < view->call_count; i++) {
+    bool has_calls = !model->traces[view->request->trace].window; /* else of some requests only */
+    for (size_t i = 0; has_calls && i < view->call_count; i++) {
         const struct st_call *call = &model->calls[view->calls[i]];
         if (call->result != 0 || (call->flags & ST_CALL_CAPTURED)) {
             continue;
@@ -235,7 +237,7 @@ static void find_phases_of(struct st_answer *answer, uint32_t trace, const uint6
     int64_t load_count = 0;
     for (size_t i = 0; i < model->request_count; i++) {
         const struct st_model_request *request = &model->requests[i];
-        if (request->trace != trace) {
+        if (request->trace != trace || request->window_of != ST_NONE) {
             continue;
         }
         int64_t loads = loads_until(model, trace, request->begin_ns, &span, &load_count);
@@ -353,7 +355,7 @@ static bool sum_up(struct st_answer *answer, const uint64_t *hashes)
     }
     int64_t *returns = walls + model->request_count, *devices = returns + model->request_count;
     uint64_t shape = 0;
-    size_t count = 0, device_count = 0;
+    size_t count = 0, return_count = 0, device_count = 0;
     if (!main_shape(answer, hashes, &shape, &rounds->several_shapes)) {
         free(walls);
         return false;
@@ -363,8 +365,11 @@ static bool sum_up(struct st_answer *answer, const uint64_t *hashes)
         if (answer->phases[i] != ST_PHASE_STEADY || hashes[i] != shape) {
             continue;
         }
-        walls[count] = request->end_ns - request->begin_ns;
-        returns[count++] = request->host_end_ns - request->begin_ns;
+        returns[return_count++] = request->host_end_ns - request->begin_ns;
+        if (request->is_partial) {
+            continue; /* when its device work was done is not known */
+        }
+        walls[count++] = request->end_ns - request->begin_ns;
         if (request->device_end_ns > request->begin_ns) {
             devices[device_count++] = request->device_end_ns - request->begin_ns;
         }
@@ -372,11 +377,13 @@ static bool sum_up(struct st_answer *answer, const uint64_t *hashes)
     rounds->steady_n = (int64_t)count;
     if (count > 0) {
         st_sort(walls, count);
-        st_sort(returns, count);
         rounds->steady_median_ns = st_known(st_median(walls, count));
         rounds->steady_min_ns = st_known(walls[0]);
         rounds->steady_max_ns = st_known(walls[count - 1]);
-        rounds->steady_host_return_median_ns = st_known(st_median(returns, count));
+    }
+    if (return_count > 0) {
+        st_sort(returns, return_count);
+        rounds->steady_host_return_median_ns = st_known(st_median(returns, return_count));
     }
     if (count > 1) {
         rounds->steady_spread_ppm = st_known(st_spread_ppm(walls, count));

@@ -8,11 +8,18 @@
 
 #include "answer.h"
 
+/* Does a request count by itself? One that no rule named (implicit) does not, beside others. */
+static bool is_counted(const struct st_answer *answer, size_t request)
+{
+    const struct st_model_request *asked = &answer->model->requests[request];
+    return asked->window_of == ST_NONE && (!asked->is_implicit || !answer->report->has_named_requests);
+}
+
 static size_t select_phase(struct st_answer *answer, enum st_phase phase)
 {
     size_t count = 0;
     for (size_t i = 0; i < answer->model->request_count; i++) {
-        answer->selected[i] = answer->phases[i] == phase;
+        answer->selected[i] = answer->phases[i] == phase && is_counted(answer, i);
         count += answer->selected[i];
     }
     return count;
@@ -22,7 +29,7 @@ static size_t select_complete(struct st_answer *answer)
 {
     size_t count = 0;
     for (size_t i = 0; i < answer->model->request_count; i++) {
-        answer->selected[i] = answer->model->requests[i].is_complete;
+        answer->selected[i] = answer->model->requests[i].is_complete && is_counted(answer, i);
         count += answer->selected[i];
     }
     return count;
@@ -47,7 +54,7 @@ static enum st_status select_id(struct st_answer *answer, const char *text, stru
         const char *process = model->traces[model->requests[i].trace].process;
         size_t length = strlen(process);
         bool is_there = !colon || (length == (size_t)(colon - text) && memcmp(process, text, length) == 0);
-        if (is_there && model->requests[i].id == id) {
+        if (is_there && model->requests[i].id == id && model->requests[i].window_of == ST_NONE) {
             answer->selected[i] = true;
             answer->report->selected_requests = 1;
             answer->report->selection =
@@ -79,11 +86,54 @@ bool st_answer_next_view(const struct st_answer *answer, size_t *at, struct st_r
     return false;
 }
 
-enum st_status st_answer_select(struct st_answer *answer, struct st_err *err)
+/* Where a window was recorded and no selected request has a part in it: those that have. */
+static size_t prefer_recorded(struct st_answer *answer, size_t count)
+{
+    const struct st_model *model = answer->model;
+    bool *recorded = calloc(model->request_count + 1, sizeof(*recorded));
+    bool any = false, any_selected = false;
+    for (size_t i = 0; recorded && i < model->request_count; i++) {
+        const struct st_model_request *request = &model->requests[i];
+        size_t of = request->window_of != ST_NONE ? request->window_of : i;
+        recorded[of] = recorded[of] || request->window_of != ST_NONE || !request->is_partial;
+    }
+    for (size_t i = 0; recorded && i < model->request_count; i++) {
+        recorded[i] = recorded[i] && model->requests[i].is_complete && is_counted(answer, i);
+        any = any || recorded[i];
+        any_selected = any_selected || (recorded[i] && answer->selected[i]);
+    }
+    if (any && !any_selected) {
+        count = 0;
+        for (size_t i = 0; i < model->request_count; i++) {
+            answer->selected[i] = recorded[i];
+            count += recorded[i];
+        }
+        answer->report->selection = "all";
+        answer->report->selection_note = "the window has no part of a steady request: those that it has are taken";
+    }
+    free(recorded);
+    return count;
+}
+
+/* A window is selected with its request. */
+static void select_windows(struct st_answer *answer)
+{
+    for (size_t i = 0; i < answer->model->request_count; i++) {
+        uint32_t of = answer->model->requests[i].window_of;
+        answer->selected[i] = of != ST_NONE ? answer->selected[of] : answer->selected[i];
+    }
+}
+
+static enum st_status select_requests(struct st_answer *answer, struct st_err *err)
 {
     struct st_report *report = answer->report;
     const char *wanted = answer->options->request;
     size_t count;
+    for (size_t i = 0; i < answer->model->request_count; i++) {
+        bool is_request = answer->model->requests[i].window_of == ST_NONE;
+        report->implicit_requests += is_request && answer->model->requests[i].is_implicit;
+        report->has_named_requests = report->has_named_requests || !answer->model->requests[i].is_implicit;
+    }
     report->lists_cover = answer->model->request_count > 0 ? "requests" : "process";
     if (wanted && strcmp(wanted, "steady") != 0 && strcmp(wanted, "first") != 0 && strcmp(wanted, "all") != 0) {
         return select_id(answer, wanted, err);
@@ -104,7 +154,15 @@ enum st_status st_answer_select(struct st_answer *answer, struct st_err *err)
                                                : "no complete request: the lists are empty; `stagetap rounds` shows "
                                                  "all, --request N what is known of one";
         }
+        count = wanted ? count : prefer_recorded(answer, count);
     }
     report->selected_requests = (int64_t)count;
     return ST_OK;
+}
+
+enum st_status st_answer_select(struct st_answer *answer, struct st_err *err)
+{
+    enum st_status status = select_requests(answer, err);
+    select_windows(answer);
+    return status;
 }

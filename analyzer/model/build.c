@@ -51,6 +51,9 @@ static void free_collected(struct st_builder *builder)
     free(builder->begins);
     free(builder->ends);
     free(builder->marks);
+    free(builder->window_marks);
+    free(builder->pieces);
+    free(builder->copies);
     free(builder->graph_events);
     free(builder->handed);
     free(builder->host_runs);
@@ -321,6 +324,14 @@ bool st_builder_mark(struct st_builder *builder, const struct st_raw_mark *mark)
                                                                  .does = mark->kind == ST_MARK_GRAPH_NODES
                                                                              ? ST_GRAPH_EVENT_NODES
                                                                              : ST_GRAPH_EVENT_CHILD});
+    }
+    if (mark->kind == ST_MARK_WINDOW_OPEN || mark->kind == ST_MARK_WINDOW_CLOSE ||
+        mark->kind == ST_MARK_PROFILER_START || mark->kind == ST_MARK_PROFILER_STOP) {
+        if (!RESERVE(builder, builder->window_marks, builder->window_mark_count, builder->window_mark_capacity)) {
+            return false;
+        }
+        builder->window_marks[builder->window_mark_count++] = *mark;
+        return true;
     }
     if (mark->kind != ST_MARK_STEP_END || mark->span <= 0 || mark->span > UINT32_MAX) {
         return true; /* what no analysis uses, or a step of nothing */

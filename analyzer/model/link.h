@@ -16,6 +16,7 @@ struct st_api { /* DRIVER_API */
     uint32_t tid;
     uint32_t call_index; /* of calls[], found when asked; ST_NONE */
     int32_t call;        /* calldefs[], -1 = none of ours */
+    bool is_settled;     /* its call was found, or it has none: not to be looked for by time */
 };
 struct st_instant { /* requests open from here to the next instant */
     int64_t at_ns;
@@ -45,6 +46,14 @@ struct st_host_name {
     const char *text;
 };
 
+struct st_piece { /* of a request's time, in which its window was open */
+    int64_t from_ns, to_ns; /* INT64_MAX: to the end of the trace */
+    uint32_t request, window; /* indices into requests[] */
+};
+struct st_span_copy { /* spans[copy] is spans[span] in requests[window] */
+    uint32_t window, span, copy;
+};
+
 struct st_iteration { /* a step that a mark closed, see link_steps.c */
     int64_t begin_ns, end_ns;
     int64_t late_ns;  /* the true end is at most so much earlier … */
@@ -70,6 +79,8 @@ struct st_builder {
     size_t end_count, end_capacity;
     struct st_raw_mark *marks; /* step-end only */
     size_t mark_count, mark_capacity;
+    struct st_raw_mark *window_marks; /* and the profiler's */
+    size_t window_mark_count, window_mark_capacity;
     struct st_graph_event *graph_events;
     size_t graph_event_count, graph_event_capacity;
     struct st_handed *handed, *host_runs; /* calls; executions */
@@ -92,12 +103,18 @@ struct st_builder {
     struct st_iteration *iterations; /* by parent, begin */
     size_t iteration_count;
     uint32_t *spans_by_id; /* indices into spans[], by id */
+    size_t span_id_count;  /* … without copies */
     struct st_span_raw *span_raw;
     struct st_instant *instants;
     size_t instant_count;
     int64_t last_request_end_ns;
     uint32_t *request_by_number; /* SPAN_BEGIN.request -> requests[] */
     size_t request_number_count;
+    struct st_piece *pieces; /* by request, begin */
+    size_t piece_count, piece_capacity;
+    struct st_span_copy *copies; /* by window, span */
+    size_t copy_count, copy_capacity, span_capacity;
+    uint32_t implicit_span; /* id of the request that link_implicit.c made, 0 = none */
 };
 
 /* Steps of st_builder_finish(), in this order; false: out of memory. */
@@ -125,8 +142,8 @@ bool st_link_list_tids(const struct st_model *model, struct st_tids *ret_tids);
 /* Place of the first entry of `tid`, or of the next greater one. */
 size_t st_link_first_of_tid(const struct st_tids *tids, uint32_t tid);
 
-/* DRIVER_API records to their calls, where the order tells; sorts builder->apis. */
-void st_link_pairs(struct st_builder *builder, const struct st_tids *tids, int64_t tolerance_ns);
+/* DRIVER_API records to their calls, where the order tells; sorts builder->apis. False: out of memory. */
+bool st_link_pairs(struct st_builder *builder, const struct st_tids *tids, int64_t tolerance_ns);
 
 /* ST_CALL_WAITED for launches that a full queue held up. False: out of memory. */
 bool st_link_waiting_launches(struct st_model *model);
@@ -138,6 +155,20 @@ bool st_link_add_iterations(struct st_builder *builder, bool *ret_any);
 void st_link_place_iterations(struct st_builder *builder); /* once the spans are made with them */
 /* The iteration of spans[span] that holds `at_ns`, or `span` itself. */
 uint32_t st_link_iteration_at(const struct st_builder *builder, uint32_t span, int64_t at_ns);
+
+/* Where no request rule was met, the request that the process itself is: one more begin and end, as above. */
+bool st_link_add_implicit(struct st_builder *builder, bool *ret_any);
+/* Its span, for what threads[thread] did at `at_ns` in no span; ST_NONE: it has no part in it. */
+uint32_t st_link_implicit_at(const struct st_builder *builder, uint32_t thread, int64_t at_ns);
+/* Windows: their entries of requests[], with copies of spans. Once everything about spans is settled. */
+bool st_link_windows(struct st_builder *builder);
+/* The window of requests[request] that holds `at_ns`, an index into requests[]; ST_NONE: none does. */
+uint32_t st_link_window_at(const struct st_builder *builder, uint32_t request, int64_t at_ns);
+/* spans[span] as far as it lies in requests[window]; ST_NONE: it does not. */
+uint32_t st_link_copy_of(const struct st_builder *builder, uint32_t window, uint32_t span);
+
+/* A span id that is not used; 0: there is none. */
+uint32_t st_link_next_span(const struct st_builder *builder);
 
 /* Index into threads[] of THREAD.thread `index`, or ST_NONE. */
 uint32_t st_link_thread(const struct st_builder *builder, int64_t index);

@@ -71,7 +71,7 @@ static void place(struct st_builder *builder, const struct st_handed *handed, st
     run->call = thread == ST_NONE ? ST_NONE : call_of(builder, handed, thread);
     if (run->call == ST_NONE) {
         run->row = ST_NONE;
-        run->group = st_link_group(builder, ST_NONE, run->begin_ns);
+        run->group = builder->model->traces->window ? ST_NONE : st_link_group(builder, ST_NONE, run->begin_ns);
         return;
     }
     const struct st_call *call = &builder->model->calls[run->call];

@@ -108,6 +108,14 @@ static bool mark_first_launches(struct st_model *model)
     return good;
 }
 
+/* A window has copies of the spans. */
+static uint32_t span_in_group(const struct st_builder *builder, uint32_t span, uint32_t group)
+{
+    uint32_t request = st_request_of_group(group);
+    bool is_window = span != ST_NONE && request != ST_NONE && builder->model->requests[request].window_of != ST_NONE;
+    return is_window ? st_link_copy_of(builder, request, span) : span;
+}
+
 bool st_link_calls(struct st_builder *builder)
 {
     struct st_model *model = builder->model;
@@ -131,13 +139,15 @@ bool st_link_calls(struct st_builder *builder)
         struct st_call *call = &model->calls[i];
         uint32_t thread = call->group;
         call->span = st_link_iteration_at(builder, st_link_span(builder, call->span), call->begin_ns);
+        call->span = call->span != ST_NONE ? call->span : st_link_implicit_at(builder, thread, call->begin_ns);
         call->group = st_link_group(builder, call->span, call->begin_ns);
+        call->span = span_in_group(builder, call->span, call->group);
         call->counts_as = (uint8_t)counts_as(&model->calldefs[call->call], call) & 15;
         if (st_link_row(builder, thread, call->span, call->group) == ST_NONE) {
             return false;
         }
     }
-    return mark_first_launches(model);
+    return model->traces->window || mark_first_launches(model); /* the first may not have been recorded */
 }
 
 uint32_t st_model_thread_of_call(const struct st_model *model, uint32_t call)
@@ -274,17 +284,16 @@ static void place_op(const struct joiner *joiner, struct st_op *op)
     op->call = ST_NONE;
     op->row = ST_ROW_UNATTRIBUTED;
     if (!api) {
-        uint32_t only = st_link_only_request(builder, op->start_ns);
-        op->group = only != ST_NONE             ? st_group_of_request(only)
-                    : model->request_count == 0 ? ST_GROUP_BEFORE_FIRST /* nobody else's, then */
-                                                : ST_NONE;
+        bool is_nobodys = model->request_count > 0 && builder->implicit_span == 0 &&
+                          st_link_only_request(builder, op->start_ns) == ST_NONE;
+        op->group = is_nobodys ? ST_NONE : st_link_group(builder, ST_NONE, op->start_ns);
         model->traces->faults.unmatched_device++;
         return;
     }
     uint32_t thread = ST_NONE, span;
-    if (api->call_index == ST_NONE) {
+    if (api->call_index == ST_NONE && !api->is_settled) {
         api->call_index = call_of_api(joiner, api, &thread);
-    } else {
+    } else if (api->call_index != ST_NONE) {
         thread = st_model_thread_of_call(model, api->call_index);
     }
     if (api->call_index != ST_NONE) {
@@ -390,6 +399,21 @@ static int by_start(const void *left, const void *right)
     return (a->end_ns > b->end_ns) - (a->end_ns < b->end_ns);
 }
 
+/* What has no call was launched outside of the window, or nearly: nothing beside it is known there. */
+static void leave_out_rest(struct st_builder *builder)
+{
+    struct st_model_faults *faults = &builder->model->traces->faults;
+    size_t kept = 0;
+    for (size_t i = 0; i < builder->op_count; i++) {
+        if (builder->ops[i].call != ST_NONE) {
+            builder->ops[kept++] = builder->ops[i];
+        }
+    }
+    faults->outside_window = (int64_t)(builder->op_count - kept);
+    faults->unmatched_device = faults->matched_by_time = 0;
+    builder->op_count = kept;
+}
+
 bool st_link_ops(struct st_builder *builder)
 {
     struct st_model *model = builder->model;
@@ -397,13 +421,19 @@ bool st_link_ops(struct st_builder *builder)
     if (builder->op_count >= ST_NONE || !st_link_list_tids(model, &joiner.tids)) {
         return false;
     }
-    st_link_pairs(builder, &joiner.tids, joiner.tolerance);
+    if (!st_link_pairs(builder, &joiner.tids, joiner.tolerance)) {
+        free(joiner.tids.entries);
+        return false;
+    }
     st_vec_sort(builder->apis, builder->api_count, sizeof(*builder->apis), by_correlation);
     for (size_t i = 0; i < builder->op_count; i++) {
         place_op(&joiner, &builder->ops[i]);
         mark_waiting_copy(model, &builder->ops[i]);
     }
     free(joiner.tids.entries);
+    if (model->traces->window) {
+        leave_out_rest(builder);
+    }
     if (!apply_kernel_rules(builder)) {
         return false;
     }

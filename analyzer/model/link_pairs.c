@@ -7,6 +7,12 @@
  *
  * Where the numbers differ (records were dropped), or a pair is farther apart in time than the clocks can be, nothing
  * is paired here and link_ops.c looks by time – which may take the neighbour of a call shorter than the clocks' error.
+ *
+ * Where only windows were recorded there are more records than calls. Each run of calls in one window is laid beside the
+ * records where the two lie closest:
+ *
+ *   CALL                     ┆1┆ ┆2┆  ┆3┆
+ *   API       ┆·┆ ┆·┆  ┆·┆  ┆1┆ ┆2┆  ┆3┆   ┆·┆ ┆·┆        not one record later, where the sum of distances is larger
  */
 #include <stdlib.h>
 
@@ -91,7 +97,79 @@ static void pair_run(struct st_model *model, const struct st_model_thread *threa
     }
 }
 
-void st_link_pairs(struct st_builder *builder, const struct st_tids *tids, int64_t tolerance_ns)
+static int64_t distance(const struct st_call *call, const struct st_api *api)
+{
+    int64_t difference = (api->start + (api->end - api->start) / 2) - (call->begin_ns + (call->end_ns - call->begin_ns) / 2);
+    return difference < 0 ? -difference : difference;
+}
+
+/* apis[0, count) before `at_ns`, by start. */
+static size_t first_from(const struct st_api *apis, size_t count, int64_t at_ns)
+{
+    size_t low = 0, high = count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (apis[middle].start < at_ns) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+/* A run of calls in one window: calls[run[0 … length)]. */
+static void lay_beside(const struct st_model *model, const uint32_t *run, size_t length, struct st_api *apis,
+                       size_t count, int64_t tolerance_ns)
+{
+    enum { REACH = 4 };
+    size_t near = first_from(apis, count, model->calls[run[0]].begin_ns), best = count;
+    double least = 0;
+    for (size_t first = near > REACH ? near - REACH : 0; first < count && first <= near + REACH; first++) {
+        double sum = 0;
+        for (size_t i = 0; i < length; i++) { /* a record that is not there is as far as can be */
+            sum += first + i < count ? (double)distance(&model->calls[run[i]], &apis[first + i]) : 1e12;
+        }
+        if (best == count || sum < least) {
+            best = first;
+            least = sum;
+        }
+    }
+    for (size_t i = 0; i < length && best + i < count; i++) {
+        if (is_near(&model->calls[run[i]], &apis[best + i], tolerance_ns)) {
+            apis[best + i].call_index = run[i];
+        }
+    }
+}
+
+/* False: out of memory. */
+static bool pair_windows(const struct st_model *model, const struct st_model_thread *thread, struct st_api *apis,
+                         size_t count, int64_t tolerance_ns)
+{
+    uint32_t *run = malloc((thread->runtime_first - thread->driver_first + 1) * sizeof(*run));
+    size_t length = 0;
+    for (size_t i = 0; i < count; i++) {
+        apis[i].is_settled = true;
+    }
+    for (uint32_t i = thread->driver_first; run && i < thread->runtime_first; i++) {
+        if (model->calls[i].call != apis[0].call) {
+            continue;
+        }
+        if (length > 0 && model->calls[run[0]].group != model->calls[i].group) {
+            lay_beside(model, run, length, apis, count, tolerance_ns);
+            length = 0;
+        }
+        run[length++] = i;
+    }
+    if (length > 0) {
+        lay_beside(model, run, length, apis, count, tolerance_ns);
+    }
+    bool good = run != NULL;
+    free(run);
+    return good;
+}
+
+bool st_link_pairs(struct st_builder *builder, const struct st_tids *tids, int64_t tolerance_ns)
 {
     struct st_model *model = builder->model;
     st_vec_sort(builder->apis, builder->api_count, sizeof(*builder->apis), by_place);
@@ -104,8 +182,14 @@ void st_link_pairs(struct st_builder *builder, const struct st_tids *tids, int64
         if (first == 0 || apis->tid != apis[-1].tid) {
             thread = only_thread(tids, apis->tid);
         }
-        if (thread != ST_NONE && apis->call >= 0) {
+        if (thread == ST_NONE || apis->call < 0) {
+            continue;
+        }
+        if (!model->traces->window) {
             pair_run(model, &model->threads[thread], apis, end - first, tolerance_ns);
+        } else if (!pair_windows(model, &model->threads[thread], apis, end - first, tolerance_ns)) {
+            return false;
         }
     }
+    return true;
 }

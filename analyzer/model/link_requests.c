@@ -149,7 +149,6 @@ bool st_link_requests(struct st_builder *builder)
                                                                     kernels->state == ST_CAP_SEEN));
     trace->device_known_until_ns = INT64_MIN;
     trace->call_end = (uint32_t)model->call_count;
-    trace->span_end = (uint32_t)model->span_count;
     trace->op_count = model->op_count;
     look_for_records(model);
     if (trace->has_device_time && !find_uncovered(model)) {

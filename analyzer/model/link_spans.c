@@ -60,6 +60,9 @@ bool st_link_times(struct st_builder *builder)
         convert_edge(host, &mark->at_ticks, &late);
         mark->b = mark->b > 0 ? late + 1 : 0;
     }
+    for (size_t i = 0; i < builder->window_mark_count; i++) {
+        builder->window_marks[i].at_ticks = st_clock_convert(host, builder->window_marks[i].at_ticks);
+    }
     for (size_t i = 0; i < builder->graph_event_count; i++) {
         struct st_graph_event *event = &builder->graph_events[i];
         event->begin_ns = st_clock_convert(host, event->begin_ns);
@@ -146,11 +149,16 @@ bool st_link_threads(struct st_builder *builder)
 
 /* ---- spans ---- */
 
-static int by_begin(const void *left, const void *right)
+/* context: the id of the implicit request, which is made last, but holds what begins with it. */
+static int by_begin(const void *left, const void *right, void *context)
 {
     const struct st_raw_begin *a = left, *b = right;
+    const uint32_t *implicit = context;
     if (a->at_ticks != b->at_ticks) {
         return a->at_ticks < b->at_ticks ? -1 : 1;
+    }
+    if (a->span == *implicit || b->span == *implicit) {
+        return a->span == *implicit ? -1 : 1;
     }
     return (a->span > b->span) - (a->span < b->span);
 }
@@ -162,10 +170,16 @@ static int by_span_id(const void *left, const void *right, void *context)
     return (a > b) - (a < b);
 }
 
+uint32_t st_link_next_span(const struct st_builder *builder)
+{
+    const struct st_model *model = builder->model;
+    return model->span_count > 0 ? model->spans[builder->spans_by_id[model->span_count - 1]].id + 1 : 1;
+}
+
 uint32_t st_link_span(const struct st_builder *builder, uint32_t id)
 {
     const struct st_model *model = builder->model;
-    size_t low = 0, high = model->span_count;
+    size_t low = 0, high = builder->span_id_count;
     while (id != 0 && low < high) {
         size_t middle = low + (high - low) / 2;
         uint32_t span = builder->spans_by_id[middle];
@@ -209,7 +223,7 @@ static bool make_spans(struct st_builder *builder)
     if (!model->spans || !builder->span_raw || !builder->spans_by_id) {
         return false;
     }
-    st_vec_sort(builder->begins, count, sizeof(*builder->begins), by_begin);
+    st_vec_sort_with(builder->begins, count, sizeof(*builder->begins), by_begin, &builder->implicit_span);
     for (size_t i = 0; i < count; i++) {
         const struct st_raw_begin *begin = &builder->begins[i];
         uint32_t row = row_of_name(builder, begin);
@@ -233,7 +247,7 @@ static bool make_spans(struct st_builder *builder)
             .parent_id = begin->parent > 0 && begin->parent <= UINT32_MAX ? (uint32_t)begin->parent : 0};
         builder->spans_by_id[i] = (uint32_t)i;
     }
-    model->span_count = count;
+    model->span_count = builder->span_id_count = count;
     st_vec_sort_with(builder->spans_by_id, count, sizeof(*builder->spans_by_id), by_span_id, model->spans);
     return true;
 }
@@ -287,8 +301,18 @@ static void forget_spans(struct st_builder *builder)
     model->spans = NULL;
     builder->span_raw = NULL;
     builder->spans_by_id = NULL;
-    model->span_count = 0;
+    model->span_count = builder->span_id_count = 0;
     model->traces->faults.spans_without_begin = model->traces->faults.spans_without_end = 0;
+}
+
+static bool make_spans_again(struct st_builder *builder)
+{
+    forget_spans(builder);
+    if (!make_spans(builder)) {
+        return false;
+    }
+    close_spans(builder);
+    return true;
 }
 
 /* ---- requests ---- */
@@ -321,7 +345,10 @@ static bool find_requests(struct st_builder *builder)
         model->requests[model->request_count] = (struct st_model_request){.id = (int64_t)model->request_count + 1,
                                                                           .span = (uint32_t)i,
                                                                           .thread = span->thread,
+                                                                          .window_of = ST_NONE,
                                                                           .is_complete = !span->is_open,
+                                                                          .is_implicit =
+                                                                              span->id == builder->implicit_span,
                                                                           .begin_ns = span->begin_ns,
                                                                           .host_end_ns = span->end_ns,
                                                                           .device_end_ns = span->begin_ns};
@@ -390,13 +417,21 @@ uint32_t st_link_only_request(const struct st_builder *builder, int64_t at_ns)
 static uint32_t outside_at(const struct st_builder *builder, int64_t at_ns)
 {
     const struct st_model *model = builder->model;
-    if (model->request_count == 0 || at_ns < model->requests[0].begin_ns) {
+    size_t count = builder->instant_count / 2; /* requests, without windows */
+    if (count == 0 || at_ns < model->requests[0].begin_ns) {
         return ST_GROUP_BEFORE_FIRST;
     }
-    if (at_ns < model->requests[model->request_count - 1].begin_ns) {
+    if (at_ns < model->requests[count - 1].begin_ns) {
         return ST_GROUP_BETWEEN;
     }
     return at_ns >= builder->last_request_end_ns ? ST_GROUP_AFTER_LAST : ST_GROUP_BETWEEN;
+}
+
+/* Its own, or that of its window. */
+static uint32_t group_of_request(const struct st_builder *builder, uint32_t request, int64_t at_ns)
+{
+    uint32_t window = st_link_window_at(builder, request, at_ns);
+    return st_group_of_request(window != ST_NONE ? window : request);
 }
 
 uint32_t st_link_group(const struct st_builder *builder, uint32_t span, int64_t at_ns)
@@ -405,7 +440,7 @@ uint32_t st_link_group(const struct st_builder *builder, uint32_t span, int64_t 
     if (span != ST_NONE) {
         uint32_t number = builder->span_raw[span].request;
         if (number < builder->request_number_count && builder->request_by_number[number] != ST_NONE) {
-            return st_group_of_request(builder->request_by_number[number]);
+            return group_of_request(builder, builder->request_by_number[number], at_ns);
         }
         uint32_t group = model->spans[span].group;
         if (group >= ST_GROUP_FIRST_REQUEST && st_request_of_group(group) == ST_NONE) {
@@ -413,7 +448,7 @@ uint32_t st_link_group(const struct st_builder *builder, uint32_t span, int64_t 
         }
     }
     uint32_t only = st_link_only_request(builder, at_ns);
-    return only != ST_NONE ? st_group_of_request(only) : outside_at(builder, at_ns);
+    return only != ST_NONE ? group_of_request(builder, only, at_ns) : outside_at(builder, at_ns);
 }
 
 /* Groups of all spans, in order of begin, so that the last request of each thread is known. */
@@ -478,19 +513,19 @@ bool st_link_spans(struct st_builder *builder)
         return false;
     }
     close_spans(builder);
-    bool any = false;
-    if (!st_link_add_iterations(builder, &any)) {
+    bool has_iterations = false, is_implicit = false;
+    if (!st_link_add_iterations(builder, &has_iterations) || (has_iterations && !make_spans_again(builder)) ||
+        !st_link_add_implicit(builder, &is_implicit) || (is_implicit && !make_spans_again(builder))) {
         return false;
     }
-    if (any) {
-        forget_spans(builder);
-        if (!make_spans(builder)) {
-            return false;
-        }
-        close_spans(builder);
+    if (has_iterations) {
         st_link_place_iterations(builder);
     }
-    return find_requests(builder) && make_instants(builder) && group_spans(builder) && list_thread_spans(model);
+    if (!find_requests(builder) || !make_instants(builder) || !group_spans(builder) || !list_thread_spans(model)) {
+        return false;
+    }
+    model->traces->span_end = (uint32_t)model->span_count;
+    return st_link_windows(builder);
 }
 
 uint32_t st_link_row(struct st_builder *builder, uint32_t thread, uint32_t span, uint32_t group)

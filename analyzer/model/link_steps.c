@@ -129,7 +129,6 @@ bool st_link_add_iterations(struct st_builder *builder, bool *ret_any)
     if (builder->mark_count == 0 || model->span_count == 0) {
         return true;
     }
-    uint32_t largest = model->spans[builder->spans_by_id[model->span_count - 1]].id;
     int64_t *closed = calloc(model->span_count, sizeof(*closed));
     builder->iterations = malloc(builder->mark_count * sizeof(*builder->iterations));
     if (!closed || !builder->iterations) {
@@ -137,7 +136,7 @@ bool st_link_add_iterations(struct st_builder *builder, bool *ret_any)
         return false;
     }
     st_vec_sort(builder->marks, builder->mark_count, sizeof(*builder->marks), by_time);
-    find_iterations(builder, closed, largest + 1);
+    find_iterations(builder, closed, st_link_next_span(builder));
     free(closed);
     st_vec_sort(builder->iterations, builder->iteration_count, sizeof(*builder->iterations), by_parent);
     put_spans_inside(builder);

@@ -181,6 +181,7 @@ static void add_requests(const struct st_merge_map *map, uint32_t trace, const s
         request->trace = trace;
         request->span += map->span_base;
         request->thread += request->thread == ST_NONE ? 0 : map->thread_base;
+        request->window_of = request->window_of == ST_NONE ? ST_NONE : map->requests[request->window_of];
         request->begin_ns = shifted(request->begin_ns, map->offset_ns);
         request->host_end_ns = shifted(request->host_end_ns, map->offset_ns);
         request->device_end_ns = shifted(request->device_end_ns, map->offset_ns);

@@ -181,6 +181,11 @@ struct st_model_request {
     uint32_t trace; /* traces[] */
     bool is_complete; /* its return and the end of its device work are known */
     uint32_t load_count; /* spans of loads inside */
+    bool is_partial; /* recorded in windows that do not hold it whole: of the rest there are only boundaries */
+    uint32_t window_of; /* not a request, but a window of requests[window_of] (link_windows.c); ST_NONE: a request */
+    bool is_cut_before, is_cut_after; /* a window: the request went on there */
+    int64_t first_step, last_step;    /* a window: steps of the request that lie in it whole, from 1; 0 = none */
+    bool is_implicit; /* no request rule was met: it is the process after loading (link_implicit.c) */
     int64_t begin_ns, host_end_ns;
     int64_t device_end_ns; /* end of the last operation launched in it; begin_ns if there is none */
     int64_t end_ns;        /* later of the two: the end of the wall */
@@ -226,6 +231,7 @@ struct st_model_faults {
     int64_t matched_by_time;   /* … of which thread and time of the launch are known, so that they have a row */
     int64_t spans_without_end; /* not counting those open at the end of the trace */
     int64_t spans_without_begin;
+    int64_t outside_window; /* operations left out: recorded though their launch was outside of the window */
     int64_t launches_without_record; /* that ran, while device time was collected */
     int64_t requests_uncovered;      /* returned, but the trace ends before the records of their last work */
     int64_t invalid_times;     /* records dropped: end before begin */
@@ -242,11 +248,12 @@ struct st_model_trace {
     bool is_live;
     int64_t clock_residual_ns;
     bool clock_residual_known;
+    const char *window; /* STAGETAP_WINDOW in force; NULL: everything was recorded */
     bool has_device_time; /* it holds device records, or says that it would, and nothing shows that it does not */
     bool lacks_records;   /* it says that it would, work was launched, and it ends without a single one */
     int64_t device_known_until_ns; /* entry of the last call whose operation has a record; INT64_MIN: there is none */
     uint32_t call_first, call_end; /* its part of calls[] … */
-    uint32_t span_first, span_end; /* … and of spans[] */
+    uint32_t span_first, span_end; /* … and of spans[], without copies */
     size_t op_count;
 
     struct st_model_rule *rules;
@@ -281,7 +288,7 @@ struct st_model {
     struct st_model_row *rows;
     size_t row_count;
 
-    struct st_span *spans; /* by trace, begin */
+    struct st_span *spans; /* by trace, begin; behind each trace's own the copies that its windows have */
     size_t span_count;
     struct st_call *calls; /* by thread, layer, begin */
     size_t call_count;
@@ -291,7 +298,7 @@ struct st_model {
     struct st_host_run *host_runs; /* by begin */
     size_t host_run_count;
 
-    struct st_model_request *requests; /* by begin */
+    struct st_model_request *requests; /* by begin; of one trace, windows behind all requests */
     size_t request_count;
     uint32_t *ops_by_group; /* indices into ops[], each group's by start */
     uint32_t *op_first;     /* group -> first index in ops_by_group; group_count + 1 entries */

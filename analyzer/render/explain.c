@@ -98,6 +98,10 @@ const struct st_explanation st_explanations[] = {
      "Complete requests of one shape behind the first and the warm-up ones: what one picture costs when all is warm."},
     {"open", "open", "A request whose end, or whose device work, is not in the trace. It enters no figure."},
     {"phase", "phase", "first, warm-up, steady or open."},
+    {"implicit|implicit_requests", "no request rule matched",
+     "Where no request rule matched, the process is taken as one request: from the end of its last load before the "
+     "first stage (none: from that stage; no stage: from the first launch) to the end of its last stage, launch or wait. "
+     "It is a first one, and counts only where no other request is there."},
     {"rule", "rule",
      "Which requests are steady: warmup=N leaves out N after the first; stable=P%/K asks for K in a row within P %."},
     {"rounds", "rounds", "Requests by phase, and the figures over the steady ones."},

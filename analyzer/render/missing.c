@@ -71,6 +71,7 @@ size_t st_report_missing(const struct st_report *report, st_missing_fn each, voi
         if (!no_device_time && report->traces[i].misses_device_time) tell(&teller, "device time not collected");
     }
     teller.process = NULL;
+    if (report->window_note != NULL) tell(&teller, "%.400s", report->window_note);
     if (no_device_time) tell(&teller, "device time not collected");
     for (size_t i = 0; i < report->capability_count; i++) {
         const struct st_report_capability *one = &report->capabilities[i];

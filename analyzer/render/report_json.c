@@ -95,6 +95,7 @@ static void write_trace(struct st_json *json, const struct st_report_trace *trac
     write_map(json, trace);
     st_json_bool(json, "complete", trace->complete);
     st_json_bool(json, "live", trace->live);
+    st_json_string(json, "window", trace->window);
     st_json_int(json, "end_ns", trace->end_ns);
     write_counts(json, "lost", &trace->lost);
     st_json_int(json, "lost_events", trace->lost_events);
@@ -282,6 +283,8 @@ void st_report_write_json(const struct st_report *report, FILE *out)
     st_json_string(&json, "selection", report->selection);
     st_json_string(&json, "selection_note", report->selection_note);
     st_json_int(&json, "request_total", report->request_total);
+    st_json_int(&json, "implicit_requests", report->implicit_requests);
+    st_json_string(&json, "window_note", report->window_note);
     st_json_string(&json, "lists_cover", report->lists_cover);
     st_json_figure(&json, "device_known_until_ns", report->device_known_until_ns);
     st_json_int(&json, "requests_without_device_time", report->requests_without_device_time);

@@ -126,20 +126,8 @@ static const char *phase_name(enum st_phase phase)
     return names[phase];
 }
 
-static void write_request(struct st_json *json, const struct st_report_request *request)
+static void write_body(struct st_json *json, const struct st_report_request *request)
 {
-    st_json_object(json, NULL);
-    st_json_id(json, "id", request->id);
-    st_json_bool(json, "complete", request->complete);
-    st_json_string(json, "thread", request->thread);
-    st_json_string(json, "shape", request->shape);
-    st_json_string(json, "phase", phase_name(request->phase));
-    st_json_int(json, "begin_ns", request->begin_ns);
-    st_json_figure(json, "wall_ns", request->wall_ns);
-    st_json_figure(json, "host_return_ns", request->host_return_ns);
-    st_json_figure(json, "device_done_ns", request->device_done_ns);
-    st_json_figure(json, "wall_with_tail_ns", request->wall_with_tail_ns);
-    st_json_int(json, "steps", request->steps);
     if (request->devices_known) {
         st_json_array(json, "devices");
         for (size_t i = 0; i < request->device_count; i++) write_request_device(json, &request->devices[i]);
@@ -148,7 +136,48 @@ static void write_request(struct st_json *json, const struct st_report_request *
         st_json_null(json, "devices");
     }
     st_json_rows(json, "stages", request->stages, request->stage_count);
+}
+
+static void write_step(struct st_json *json, const char *key, int64_t step)
+{
+    st_json_figure(json, key, (struct st_figure){step, step > 0});
+}
+
+static void write_window(struct st_json *json, const struct st_report_request *window)
+{
+    st_json_object(json, NULL);
+    st_json_bool(json, "complete", window->complete);
+    write_step(json, "first_step", window->first_step);
+    write_step(json, "last_step", window->last_step);
+    st_json_int(json, "begin_ns", window->begin_ns);
+    st_json_figure(json, "wall_ns", window->wall_ns);
+    st_json_figure(json, "host_return_ns", window->host_return_ns);
+    st_json_figure(json, "device_done_ns", window->device_done_ns);
+    write_body(json, window);
+    st_json_end(json);
+}
+
+static void write_request(struct st_json *json, const struct st_report_request *request)
+{
+    st_json_object(json, NULL);
+    st_json_id(json, "id", request->id);
+    st_json_bool(json, "complete", request->complete);
+    st_json_string(json, "thread", request->thread);
+    st_json_string(json, "shape", request->shape);
+    st_json_string(json, "phase", phase_name(request->phase));
+    st_json_bool(json, "implicit", request->implicit);
+    st_json_int(json, "begin_ns", request->begin_ns);
+    st_json_figure(json, "wall_ns", request->wall_ns);
+    st_json_figure(json, "host_return_ns", request->host_return_ns);
+    st_json_figure(json, "device_done_ns", request->device_done_ns);
+    st_json_figure(json, "wall_with_tail_ns", request->wall_with_tail_ns);
+    st_json_int(json, "steps", request->steps);
+    st_json_bool(json, "partial", request->partial);
+    write_body(json, request);
     st_json_rows(json, "after", request->after, request->after_count);
+    st_json_array(json, "windows");
+    for (size_t i = 0; i < request->window_count; i++) write_window(json, &request->windows[i]);
+    st_json_end(json);
     st_json_end(json);
 }
 

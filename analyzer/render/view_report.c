@@ -190,6 +190,7 @@ void st_view_heading(const struct st_report *report, const struct st_filter *fil
     }
     if (report->simulated) add(&line, " · SIMULATED");
     st_style_head(style, "%s", line.text);
+    if (report->window_note != NULL) st_style_alarm(style, "%s", report->window_note);
     if (report->trace_count > 1) say_processes(report, filter, style);
     say_ordinals(report, style);
 }
@@ -225,6 +226,7 @@ static void say_requests(const struct st_report *report, const struct st_style *
     if (rounds->load_count > 4) add(&line, " and %zu more", rounds->load_count - 4);
     if (rounds->load_count > 0) add(&line, ", not in any request");
     st_style_line(style, "%s", line.text);
+    if (report->implicit_note != NULL) st_style_line(style, "%s", report->implicit_note);
     if (report->selection_note != NULL) st_style_line(style, "%s", report->selection_note);
 }
 
@@ -240,7 +242,8 @@ static void say_steady(const struct st_report *report, const struct st_report_re
 
     add(&line, "steady request: ");
     add_time(&line, style, rounds->steady_median_ns);
-    add(&line, " median of %" PRId64, rounds->steady_n);
+    if (rounds->steady_n > 0) add(&line, " median of %" PRId64, rounds->steady_n);
+    if (rounds->steady_n == 0) add(&line, " (the window has no steady request whole)");
     if (rounds->steady_min_ns.known && rounds->steady_max_ns.known && rounds->steady_n > 1) {
         add(&line, " (%s–%s %s)", st_scale_show(&scale, rounds->steady_min_ns.value, least),
             st_scale_show(&scale, rounds->steady_max_ns.value, most), scale.name);
@@ -362,6 +365,29 @@ static void say_devices(const struct st_report *report, const struct st_report_r
     }
     for (size_t i = 0; i < request->device_count; i++) say_identity(request, &request->devices[i], style);
     for (size_t i = 0; i < request->device_count; i++) say_idle(request, &request->devices[i], style);
+}
+
+/* A window of the request: like a request, its rows, identity and idle time. */
+static bool say_window(const struct st_report *report, const struct st_report_request *window,
+                       const struct st_filter *filter, const struct st_style *style)
+{
+    struct line line = {.used = 0};
+
+    add(&line, "in the window");
+    if (window->first_step > 0) add(&line, ", steps %" PRId64 "–%" PRId64, window->first_step, window->last_step);
+    add(&line, ": ");
+    add_time(&line, style, window->wall_ns);
+    add(&line, " from ");
+    add_time(&line, style, known(window->begin_ns));
+    add(&line, " on; device done after ");
+    add_time(&line, style, window->device_done_ns);
+    add(&line, ", closed after ");
+    add_time(&line, style, window->host_return_ns);
+    st_style_line(style, "%s", "");
+    st_style_head(style, "%s", line.text);
+    if (!st_view_rows(window, filter, style)) return false;
+    say_devices(report, window, style);
+    return true;
 }
 
 /* ---- the rest ---- */
@@ -509,24 +535,30 @@ static bool say_gaps(const struct st_report *report, const struct st_filter *fil
     return st_view_gaps(report, &few, style);
 }
 
-/* Nothing was matched as a request: what ran, and how to find the function that makes one picture. */
+/* No rule named a request: how to find the function that makes one picture. */
+static void say_how_to_name(const struct st_report *report, const struct st_filter *filter,
+                            const struct st_style *style)
+{
+    st_style_line(style, "%s", "");
+    st_style_line(style, "names that were seen and could be requests and stages, and functions of a library LIB of the "
+                         "program:");
+    st_style_line(style, "  stagetap map names%s%.1000s", filter->name_file && report->trace_count > 0 ? " " : "",
+                  filter->name_file && report->trace_count > 0 ? report->traces[0].file : "");
+    st_style_line(style, "  nm -D --defined-only LIB | grep ' T '");
+    st_style_line(style, "then name them (stagetap run -m MAP, STAGETAP_MAP), for example:");
+    st_style_line(style, "  export STAGETAP_MAP='symbol make_picture -> request; symbol one_step -> sample step'");
+}
+
+/* Nothing was matched as a request or stage, and nothing ran after loading. */
 static bool say_no_request(const struct st_report *report, const struct st_filter *filter, const struct st_style *style)
 {
-    st_style_line(style,
-                  "no request: no `-> request` rule of the map was met, or there was no map (stagetap run -m MAP, "
-                  "STAGETAP_MAP); so all is outside of requests, and there are no times of one picture");
+    st_style_line(style, "no request: no `-> request` rule of the map was met, or there was no map, and nothing ran "
+                         "after loading; so there are no times of one picture");
     if (report->before_first_count + report->between_count + report->after_last_count > 0) {
         st_style_line(style, "%s", "");
         st_style_head(style, "outside of requests");
         if (!st_view_outside(report, filter, style)) return false;
     }
-    st_style_line(style, "%s", "");
-    st_style_line(style, "names that were seen and could be stages, and functions of a library LIB of the program:");
-    st_style_line(style, "  stagetap map names%s%.1000s", filter->name_file && report->trace_count > 0 ? " " : "",
-                  filter->name_file && report->trace_count > 0 ? report->traces[0].file : "");
-    st_style_line(style, "  nm -D --defined-only LIB | grep ' T '");
-    st_style_line(style, "then name them, for example:");
-    st_style_line(style, "  export STAGETAP_MAP='symbol make_picture -> request; symbol one_step -> sample step'");
     return true;
 }
 
@@ -558,7 +590,10 @@ bool st_view_report(const struct st_report *report, const struct st_filter *filt
         if (!say_selection(report, typical, filter, style)) return false;
         st_style_line(style, "%s", "");
         if (!st_view_rows(typical, filter, style)) return false;
-        say_devices(report, typical, style);
+        if (!typical->partial) say_devices(report, typical, style);
+        for (size_t i = 0; i < typical->window_count; i++) {
+            if (!say_window(report, &typical->windows[i], filter, style)) return false;
+        }
         if (!typical->complete) {
             st_style_line(style, "open: host figures as far as the trace goes; it enters no figure and no list");
         }
@@ -573,6 +608,7 @@ bool st_view_report(const struct st_report *report, const struct st_filter *filt
     }
     if (!say_gaps(report, filter, style)) return false;
     say_findings(report, style);
+    if (report->implicit_requests == report->request_total) say_how_to_name(report, filter, style);
     st_style_line(style, "%s", "");
     say_missing(report, style);
     return true;

@@ -20,9 +20,11 @@
 
 #include "buffers.h"
 #include "cupti_load.h"
+#include "outside.h"
 #include "preload/calls/calls.h"
 #include "preload/record/clock.h"
 #include "preload/record/thread.h"
+#include "preload/record/window.h"
 #include "preload/writer/spawn.h"
 
 #define FINISH_SECONDS 2
@@ -209,6 +211,23 @@ static void *flush_thread(void *arg)
     return NULL;
 }
 
+/* For windows: the library's clock beside ours, the closest of a few readings. */
+static void note_clock(void)
+{
+    uint64_t best_ticks = 0, best_ns = 0, least = UINT64_MAX;
+
+    for (int i = 0; i < 4 && st_window_rule(); i++) {
+        uint64_t ns = 0, before = st_ticks();
+        int result = cupti.library.f.GetTimestamp(&ns);
+        uint64_t width = st_ticks() - before;
+        if (result != ST_CUPTI_SUCCESS || width >= least) continue;
+        least = width;
+        best_ticks = before + width / 2;
+        best_ns = ns;
+    }
+    if (least != UINT64_MAX) st_outside_note_clock(best_ticks, best_ns);
+}
+
 static void finish_start(bool is_running)
 {
     if (!is_running)
@@ -222,6 +241,7 @@ void st_device_start(const char *cupti_path, const char *cuda_home)
     st_suppress++;
     pthread_t thread;
     bool is_running = st_cupti_load(cupti_path, cuda_home, &cupti.library) && enable_all();
+    if (is_running) note_clock();
     has_flush_thread = is_running && st_spawn(flush_thread, 0, &thread);
     finish_start(is_running);
     st_suppress--;
@@ -343,7 +363,11 @@ static void take(struct st_device_rows *rows)
     const uint64_t *records = cupti.reader.records;
 
     st_names_next_round(&cupti.reader.names);
+    st_outside_look();
     st_buffers_take(read_buffer, rows);
+    st_outside_drop(&rows->kernel, ST_COUNT_C_KERNEL, ST_KERNEL_C_correlation);
+    st_outside_drop(&rows->copy, ST_COUNT_C_COPY, ST_COPY_C_correlation);
+    st_outside_drop(&rows->memset, ST_COUNT_C_MEMSET, ST_MEMSET_C_correlation);
     note_seen(CAP_KERNEL, records[ST_CUPTI_CONCURRENT_KERNEL]);
     note_seen(CAP_MEMCPY, records[ST_CUPTI_MEMCPY] + records[ST_CUPTI_MEMCPY2]);
     note_seen(CAP_MEMSET, records[ST_CUPTI_MEMSET]);
@@ -370,6 +394,7 @@ static bool is_taken_over(void)
     } else if (read_ns != 0) {
         last_ns = now_ns;
         last_read_ns = cupti.reader.clock_ns = read_ns;
+        note_clock();
     }
     return is_taken;
 }

@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "outside.h"
 #include "preload/trace/format.h"
 
 /*
@@ -208,6 +209,7 @@ static void read_api(struct st_cupti_reader *reader, const uint8_t *at, size_t b
     /* another tool may have the whole kind delivered */
     if (record.cbid >= ST_CUPTI_CBIDS || reader->call_of_cbid[record.cbid] == ST_CBID_IGNORED) return;
     if (!has_times(reader, record.start, record.end)) return;
+    if (st_outside_call(record.correlation, record.start)) return;
     const int64_t values[ST_COUNT_C_DRIVER_API] = {
         [ST_DRIVER_API_C_thread] = record.thread,
         [ST_DRIVER_API_C_start_device] = (int64_t)record.start,

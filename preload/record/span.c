@@ -11,6 +11,7 @@
 #include "record.h"
 
 #include "syscall.h"
+#include "window.h"
 
 static _Atomic uint32_t last_span, last_request;
 
@@ -175,12 +176,17 @@ uint32_t st_span_enter(struct st_thread *thread, enum st_span_role role, uint32_
     open->name = name;
     if (role == ST_ROLE_REQUEST) {
         open->request = atomic_fetch_add_explicit(&last_request, 1, memory_order_relaxed) + 1;
+        st_window_request_begin(thread, open->request);
     } else if (role == ST_ROLE_STEP) {
         open->name = step_row(thread, name ? name : innermost_stage_name(thread));
+        st_window_step_begin(thread);
     }
     emit_begin(thread, open, outer ? outer->span : 0, rule);
     thread->open_span_count++;
     thread->span = open->span;
+    if (role == ST_ROLE_STAGE) {
+        st_window_stage_begin(thread, name);
+    }
     return open->span;
 }
 
@@ -216,6 +222,36 @@ static bool is_load(uint32_t name)
         text++;
     }
     return !*load && (!*text || *text == '/');
+}
+
+static void emit_step_end(struct st_thread *thread, uint32_t name)
+{
+    struct st_slot *slot = st_ring_reserve(thread, 1);
+    if (slot) {
+        slot->kind = ST_SLOT_MARK;
+        slot->code = ST_MARK_STEP_END;
+        slot->span = thread->span;
+        slot->begin = edge_ticks(thread);
+        slot->a = name;
+        slot->b = thread->is_inferred ? thread->late_ticks + 1 : 0;
+        st_ring_commit(thread, 1);
+    }
+}
+
+void st_span_step_end(struct st_thread *thread, uint32_t name)
+{
+    uint32_t stage = name ? name : innermost_stage_name(thread);
+    bool is_open = false; /* else it closes nothing */
+    for (uint32_t i = 0; i < thread->open_span_count; i++) {
+        is_open = is_open || (thread->open_spans[i].role == ST_ROLE_STAGE && thread->open_spans[i].name == stage);
+    }
+    if (is_open) {
+        st_window_before_mark(thread);
+    }
+    emit_step_end(thread, stage);
+    if (is_open) {
+        st_window_after_mark(thread);
+    }
 }
 
 void st_span_begin(struct st_thread *thread, uint32_t name, uint32_t rule)
@@ -257,19 +293,5 @@ void st_span_end_request(struct st_thread *thread)
             pop_through(thread, i, ST_END_MARKED);
             return;
         }
-    }
-}
-
-void st_span_step_end(struct st_thread *thread, uint32_t name)
-{
-    struct st_slot *slot = st_ring_reserve(thread, 1);
-    if (slot) {
-        slot->kind = ST_SLOT_MARK;
-        slot->code = ST_MARK_STEP_END;
-        slot->span = thread->span;
-        slot->begin = edge_ticks(thread);
-        slot->a = name ? name : innermost_stage_name(thread);
-        slot->b = thread->is_inferred ? thread->late_ticks + 1 : 0;
-        st_ring_commit(thread, 1);
     }
 }

@@ -201,6 +201,8 @@ static void reset_position(struct st_thread *thread)
     thread->pushed_count = thread->pushed_beyond = 0;
     thread->posts_seen = 0;
     thread->has_called = false;
+    thread->window = NULL;
+    thread->window_depth = 0;
     thread->is_busy = false;
 }
 

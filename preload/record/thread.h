@@ -78,6 +78,8 @@ struct st_thread {
     bool is_inferred;    /* edges of spans made now are not seen, but concluded (st_span_doubt) */
     uint64_t late_ticks; /* … and may have been so much earlier */
     uint64_t edge_ticks; /* … and are noted for this instant, not for now; 0 = for now (st_span_at) */
+    struct st_window_request *window; /* of its own request; NULL: it has none, or no window is set (window.h) */
+    uint32_t window_depth;            /* open spans around the steps of the window at least */
     uint8_t runtime_depth, driver_depth; /* watched calls in progress, by layer */
 
     uint32_t index; /* THREAD.thread, from 1 */

@@ -15,6 +15,7 @@
 #include "nvtx.h"
 #include "nvtx_ranges.h"
 #include "preload/record/record.h"
+#include "preload/record/window.h"
 #include "preload/watch/watch.h"
 #include "python.h"
 #include "recognise.h"
@@ -158,6 +159,7 @@ static void take_rules(const struct st_map *map)
         stages.roles[i] = (uint8_t)role_in_force(rule);
         stages.is_expanded[i] = strchr(rule->name, '$') != NULL;
         if (rule->name[0] != '\0' && !stages.is_expanded[i]) stages.names[i] = st_row_name(NULL, rule->name);
+        if (rule->role == ST_MAP_STEP_END) st_window_add_iterated(stages.names[i]);
     }
     atomic_store_explicit(&stages.rule_count, end, memory_order_release);
     for (int i = 0; i < SOURCES; i++)

@@ -209,8 +209,11 @@ enum st_mark {
     ST_MARK_PROFILER_STOP = 3,
     ST_MARK_GRAPH_NODES = 4, /* a capture ended: graph a got (b >> 8) nodes of kind b & 255; kind 0: a is new */
     ST_MARK_GRAPH_CHILD = 5, /* … and a node that runs what the executable graph b runs */
+    ST_MARK_WINDOW_OPEN = 6, /* full detail from here on: of request a, 0 the process; b: enum st_window_of */
+    ST_MARK_WINDOW_CLOSE = 7,
 };
 #define ST_MARK_COUNT_SHIFT 8
+enum st_window_of { ST_WINDOW_OF_REQUEST = 1, ST_WINDOW_OF_TIME = 2 };
 
 enum st_name_kind {
     ST_NAME_ROW = 1,      /* key: SPAN_BEGIN.name */

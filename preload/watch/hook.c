@@ -17,11 +17,13 @@
 #include "preload/calls/capture.h"
 #include "preload/record/record.h"
 #include "preload/record/syscall.h"
+#include "preload/record/window.h"
 
 enum {
     UNWIND_CLEANUP_PHASE = 2, /* _UA_CLEANUP_PHASE */
     UNWIND_CONTINUE = 8,      /* _URC_CONTINUE_UNWIND */
     NOT_RECORDED = 1 << 16, /* beside enum st_call_flags */
+    OUT_OF_WINDOW = 1 << 15, /* of a frame: its call leaves no record */
 };
 #define ONE_STACK_SPAN (256ul << 10) /* frames farther apart than this are taken to lie on different stacks */
 #define MAIN_STACK_SPAN (64ul << 20) /* an address so far below the top is certainly on the main stack */
@@ -168,6 +170,9 @@ static inline int64_t open_call(struct st_thread *thread, const struct st_watch_
             mark_runtime_call(thread);
         }
     }
+    if (UNLIKELY(atomic_load_explicit(&st_window_is_set, memory_order_relaxed)) && !st_window_holds(thread)) {
+        frame->flags |= OUT_OF_WINDOW;
+    }
     frame->target = target;
     frame->stack = stack_pointer(words);
     frame->span = thread->span;
@@ -240,6 +245,7 @@ static void __attribute__((noinline)) after_special_call(struct st_thread *threa
     }
     if (row->mark) {
         st_emit_mark(thread, row->mark, 0, 0);
+        st_window_profiler(row->mark == ST_MARK_PROFILER_START);
     }
     if (row->host && result == 0) {
         st_host_answer(row, words);
@@ -264,7 +270,8 @@ static inline void close_call(struct st_thread *thread, const struct st_watch_ta
     int result = row->no_result ? 0 : (int)value;
     bool is_outermost = (row->layer == ST_LAYER_DRIVER ? frame->driver_depth : frame->runtime_depth) == 0;
     if (LIKELY(is_outermost)) {
-        struct st_call_note note = {.flags = frame->flags};
+        bool is_recorded = !(frame->flags & OUT_OF_WINDOW);
+        struct st_call_note note = {.flags = frame->flags & ~(uint32_t)OUT_OF_WINDOW};
         st_call_decode(row, words, result, &note);
         if (UNLIKELY(target->is_around)) {
             if (row->class_id == ST_CLASS_SYNC) {
@@ -276,10 +283,13 @@ static inline void close_call(struct st_thread *thread, const struct st_watch_ta
         if (UNLIKELY(atomic_load_explicit(&st_captures_open, memory_order_relaxed) != 0)) {
             st_capture_after_call(thread, row, result, &note);
         }
-        st_emit_call(thread, target->call, frame->begin_ticks, end_ticks, frame->span, result, &note);
+        if (LIKELY(is_recorded)) {
+            st_emit_call(thread, target->call, frame->begin_ticks, end_ticks, frame->span, result, &note);
+        }
     }
     if (UNLIKELY(target->is_special)) {
-        after_special_call(thread, target, words, result, is_outermost ? frame->flags : NOT_RECORDED);
+        after_special_call(thread, target, words, result,
+                           is_outermost ? frame->flags & ~(uint32_t)OUT_OF_WINDOW : NOT_RECORDED);
     }
 }
 

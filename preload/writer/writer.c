@@ -28,6 +28,7 @@
 
 #include "preload/record/record.h"
 #include "preload/record/syscall.h"
+#include "preload/record/window.h"
 #include "private.h"
 #include "spawn.h"
 #include "threads.h"
@@ -196,6 +197,22 @@ static void settle(void)
     futex_wake(&st_writer.settled);
 }
 
+/* Windows of time open and close here, at most one poll late; the mark says when. */
+static void look_at_window(void)
+{
+    uint64_t ticks = st_ticks();
+    bool is_open;
+    if (st_window_time(st_clock_ns(CLOCK_MONOTONIC) - st_writer.setup.header.start_monotonic_ns, &is_open)) {
+        struct st_rows rows = {.table = ST_T_MARK};
+        st_rows_add(&rows, (int64_t[ST_COUNT_C_MARK]){is_open ? ST_MARK_WINDOW_OPEN : ST_MARK_WINDOW_CLOSE,
+                                                      (int64_t)(is_open ? ticks : st_ticks()), 0, 0,
+                                                      ST_WINDOW_OF_TIME}, NULL);
+        st_table_encode(&rows, &st_writer.payload);
+        st_rows_finish(&rows);
+        st_writer_put_chunk(&(struct st_chunk_head){.kind = ST_CHUNK_META}, 1);
+    }
+}
+
 /* Sleep until the word is no longer `value`, woken or not, or until the time is up. False: it still is. */
 static bool futex_wait(_Atomic int *word, int value, uint64_t until_ns)
 {
@@ -251,6 +268,9 @@ static void *run(void *unused)
     prctl(PR_SET_NAME, "stagetap");
     st_threads_add_own(st_sys_gettid());
     bool is_begun = begin_trace();
+    if (is_begun) {
+        look_at_window();
+    }
     atomic_store_explicit(&st_writer.ready, is_begun ? BEGUN : NOT_BEGUN, memory_order_release);
     futex_wake(&st_writer.ready);
     if (!is_begun) {
@@ -265,6 +285,7 @@ static void *run(void *unused)
         }
         st_writer.quiet_polls = st_writer_drain_rings(false) ? 0 : st_writer.quiet_polls + 1;
         relieve_device();
+        look_at_window();
         if (atomic_exchange_explicit(&st_writer.wants_clock, false, memory_order_relaxed) ||
             st_clock_ns(CLOCK_MONOTONIC) - st_writer.last_flush_ns >= st_writer.setup.flush_ns) {
             flush(false);
@@ -274,7 +295,8 @@ static void *run(void *unused)
         if (st_writer.quiet_polls > POLLS_TO_IDLE && st_threads_only_ours_left()) {
             exit(0); /* as glibc at the end of the program's last thread; st_writer_finish() follows on this one */
         }
-        uint64_t wait_ns = st_writer.quiet_polls > POLLS_TO_IDLE ? IDLE_POLL_NS : BUSY_POLL_NS;
+        bool is_idle = st_writer.quiet_polls > POLLS_TO_IDLE && !(st_window_rule() && st_window_rule()->time_count);
+        uint64_t wait_ns = is_idle ? IDLE_POLL_NS : BUSY_POLL_NS;
         wait_ns = wait_ns < st_writer.setup.flush_ns ? wait_ns : st_writer.setup.flush_ns;
         struct timespec wait = {.tv_nsec = (long)wait_ns};
         syscall(SYS_futex, &st_writer.stop, 0 /* FUTEX_WAIT */, 0, &wait, NULL, 0);

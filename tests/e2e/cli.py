@@ -181,8 +181,10 @@ def views(checks, folder, trace):
     unmatched = lib.generate(folder, images=1, steps=1, name='no-request', mapping='symbol nothing -> request')
     text = lib.stagetap('report', unmatched.trace).stdout
     checks.ok(
-        'no request' in text and 'outside of requests' in text and 'nm -D --defined-only' in text,
-        'no request: a table of what is outside, and how to go on',
+        'no request rule matched: the process after loading is taken as one request' in text
+        and 'identity GPU0' in text
+        and 'nm -D --defined-only' in text,
+        'no request rule met: the process is one request, and how to go on',
         text,
     )
 

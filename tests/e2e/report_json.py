@@ -80,6 +80,7 @@ KEYS = {
         'thread',
         'shape',
         'phase',
+        'implicit',
         'begin_ns',
         'wall_ns',
         'host_return_ns',

@@ -205,13 +205,12 @@ class Run:
             for index, span in enumerate(stack.spans):
                 if span.role == 'request':
                     continue
-                request = self.request_of(span.thread, span.start)
+                outermost = ([span] + list(stack.outer(index)))[-1]
+                ended = self.ended_before(outermost)
+                request = self.request_of(span.thread, span.start, ended is None)
                 if request:
                     request.spans.append(span)
-                    continue
-                outermost = ([span] + list(stack.outer(index)))[-1]
-                ended = self.request_before(outermost.thread, outermost.start)
-                if ended and outermost.role != 'load':
+                elif ended:
                     ended.after_spans.append(span)
                 else:
                     self.outside_spans[self.part_of(span.start)].append(span)
@@ -239,29 +238,30 @@ class Run:
 
     def _put(self, entry, thread, time, kind):
         """Into the request that it belongs to, after one, or outside."""
-        request = self.request_of(thread, time)
-        if request:
-            getattr(request, kind).append(entry)
-            return
         stack = self.stacks.get(thread)
         chain = stack.at(time) if stack else []
-        ended = self.request_before(thread, chain[0].start) if chain else None
-        if ended and chain[0].role != 'load':
+        ended = self.ended_before(chain[0]) if chain else None
+        request = self.request_of(thread, time, ended is None)
+        if request:
+            getattr(request, kind).append(entry)
+        elif ended:
             getattr(ended, 'after_' + kind).append(entry)
         else:
             getattr(self, 'outside_' + kind)[self.part_of(time)].append(entry)
 
-    def request_of(self, thread, time):
-        """The thread's own request, else the only one that is open in the process."""
+    def request_of(self, thread, time, may_be_others):
+        """The thread's own request, else the only one that is open in the process – but not for a stage that follows a
+        request of its own thread."""
         open_now = [request for request in self.requests if request.begin <= time < request.host_end]
         own = [request for request in open_now if request.thread == thread]
         if own:
             return own[0]
-        return open_now[0] if len(open_now) == 1 else None
+        return open_now[0] if len(open_now) == 1 and may_be_others else None
 
-    def request_before(self, thread, time):
-        ended = [request for request in self.requests if request.thread == thread and request.host_end <= time]
-        return ended[-1] if ended else None
+    def ended_before(self, span):
+        """The last request of its thread that ended before this outermost span, which is then after it."""
+        ended = [r for r in self.requests if r.thread == span.thread and r.host_end <= span.start]
+        return ended[-1] if ended and span.role != 'load' else None
 
     def part_of(self, time):
         if not self.requests or time < self.requests[0].begin:

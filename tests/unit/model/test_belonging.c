@@ -309,12 +309,14 @@ static void step_end(void **state)
     st_report_finish(&report);
 }
 
-/* A trace without requests: the lists cover all of it, and the rows outside have their device figures. */
+/* Nothing ran but what was loaded: no request. The lists cover all of it, and the rows outside have device figures. */
 static void no_request(void **state)
 {
-    static const struct scene_span spans[] = {{1, ST_ROLE_STAGE, "sample", 0, 300, 1, 0, 0, 0, 0}};
+    static const struct scene_span spans[] = {{1, ST_ROLE_LOAD, "sample", 0, 300, 1, 0, 0, 0, 0},
+                                              {2, ST_ROLE_LOAD, "", 395, 455, 2, 0, 0, 0, 0}};
     static const struct scene_call calls[] = {
-        {1, LAUNCH, 10, 12, 1, 1}, {1, SYNC, 15, 102, 1}, {1, LAUNCH, 200, 202, 1, 2}, {2, D2H, 400, 450, 0, 3, 0, 64}};
+        {1, LAUNCH, 10, 12, 1, 1}, {1, SYNC, 15, 102, 1}, {1, LAUNCH, 200, 202, 1, 2}, {2, D2H, 400, 450, 2, 3, 0, 64},
+        {2, LAUNCH, 460, 462, 0, 0, 0, 0, 1} /* failed: no work */};
     static const struct scene_op ops[] = {
         {1, ST_OP_KERNEL, 0, 20, 100, "a"},
         {2, ST_OP_KERNEL, 0, 205, 290, "a"},
@@ -340,8 +342,89 @@ static void no_request(void **state)
     assert_int_equal(sample->devices[0].busy_ns, 165000);
     assert_int_equal(sample->waiting_ns.value, 87000);
     const struct st_report_row *bare = scene_row(report.before_first, report.before_first_count, "unattributed");
-    assert_int_equal(bare->devices[0].busy_ns, 40000);
+    assert_int_equal(bare->devices[0].busy_ns, 10000);
     assert_false(bare->host_inclusive_ns.known); /* a thread without any range has no begin and end */
+    st_report_finish(&report);
+}
+
+/*
+ * No request rule was met: the process after loading is one request.
+ *
+ *   us         0     50 60 80    100        300      400 450   500
+ *   thread 1   [load   ]   [sample 80 - 300 ]                        (a load of its own: 30 - 60)
+ *   thread 2     L10     L65              [decode 260 - 310]
+ *   thread 3                                          D2H 400 - 450
+ *   request              |60 ------------------------------450|      510: a kernel whose launch is not known
+ */
+static void implicit_request(void **state)
+{
+    static const struct scene_span spans[] = {{1, ST_ROLE_LOAD, "load", 0, 50, 1, 0, 0, 0, 0},
+                                              {3, ST_ROLE_LOAD, "load", 30, 60, 2, 0, 0, 0, 0},
+                                              {1, ST_ROLE_STAGE, "sample", 80, 300, 3, 0, 0, 0, 0},
+                                              {2, ST_ROLE_STAGE, "decode", 260, 310, 4, 0, 0, 0, 0}};
+    static const struct scene_call calls[] = {
+        {2, LAUNCH, 10, 12, 0, 1},   {2, LAUNCH, 65, 67, 0, 2}, {1, LAUNCH, 100, 102, 3, 3},
+        {2, LAUNCH, 270, 272, 4, 4}, {1, SYNC, 302, 305, 0},    {3, D2H, 400, 450, 0, 5, 0, 64}};
+    static const struct scene_op ops[] = {
+        {1, ST_OP_KERNEL, 0, 15, 20, "early"},
+        {2, ST_OP_KERNEL, 0, 70, 90, "a"},
+        {3, ST_OP_KERNEL, 0, 110, 250, "b"},
+        {4, ST_OP_KERNEL, 0, 280, 290, "c"},
+        {5, ST_OP_COPY, 0, 410, 440, NULL, 64, ST_DIR_D2H, ST_MEM_DEVICE, ST_MEM_PAGEABLE},
+        {77, ST_OP_KERNEL, 0, 510, 520, "lost"},
+    };
+    struct scene scene = SCENE(spans, calls, ops);
+    struct st_report report = scene_report(&scene, NULL);
+    static const struct scene_expected_row rows[] = {
+        {"sample", 1, 200, 220, 220, 140, 140, 0, 140, 1},
+        {"decode", 1, 10, 50, 50, 10, 10, 0, 10, 1},
+        {"unattributed", 0, 130, 170, 170, 50, 20, 30, 0, 1},
+        {"unattributed/t2", 0, 20, NOT, NOT, 20, 20, 0, 20, 1},
+        {"unattributed/t3", 0, 30, NOT, NOT, 30, 0, 30, 30, 0},
+    };
+    assert_string_equal(report.lists_cover, "requests");
+    assert_int_equal(report.request_count, 1);
+    assert_int_equal(report.implicit_requests, 1);
+    assert_non_null(strstr(report.implicit_note, "no request rule matched: the process after loading"));
+    assert_true(report.requests[0].implicit);
+    assert_int_equal(report.requests[0].phase, ST_PHASE_FIRST);
+    assert_int_equal(report.rounds.steady_n, 0);
+    assert_false(report.rounds.steady_median_ns.known);
+    assert_int_equal(report.requests[0].begin_ns, 60000);
+    assert_int_equal(report.requests[0].wall_ns.value, 390000);
+    scene_expect_rows(&report.requests[0], 0, rows, 5);
+    assert_int_equal(report.rounds.load_count, 2);
+    assert_int_equal(scene_row(report.before_first, report.before_first_count, "unattributed")->launches.value, 1);
+    assert_int_equal(report.after_last_count, 1); /* the kernel whose launch is not known */
+    st_report_finish(&report);
+    scene.is_cut = true; /* the process was killed: its request has no end */
+    report = scene_report(&scene, NULL);
+    assert_false(report.requests[0].complete);
+    assert_int_equal(report.open_requests, 1);
+    st_report_finish(&report);
+}
+
+/* Without any stage the first launch begins it: what was copied before is loading. */
+static void implicit_without_stages(void **state)
+{
+    static const struct scene_span spans[] = {{1, ST_ROLE_OFF, "", 0, 5, 1, 0, 0, 0, 0}};
+    static const struct scene_call calls[] = {
+        {1, H2D, 10, 12, 0, 1, 0, 64}, {1, LAUNCH, 30, 32, 0, 2}, {1, SYNC, 40, 60, 0}};
+    static const struct scene_op ops[] = {
+        {1, ST_OP_COPY, 0, 15, 20, NULL, 64, ST_DIR_H2D, ST_MEM_PAGEABLE, ST_MEM_DEVICE},
+        {2, ST_OP_KERNEL, 0, 35, 58, "upsample"},
+    };
+    struct scene scene = SCENE(spans, calls, ops);
+    scene.kernel_rule_pattern = "up*";
+    scene.kernel_rule_name = "decode";
+    struct st_report report = scene_report(&scene, NULL);
+    static const struct scene_expected_row rows[] = {
+        {"decode", 0, 23, 0, 0, 23, 23, 0, 23, 1},
+        {"unattributed", 0, 7, 30, 30, 0, 0, 0, 0, 0},
+    };
+    assert_int_equal(report.requests[0].begin_ns, 30000);
+    assert_int_equal(report.requests[0].wall_ns.value, 30000);
+    scene_expect_rows(&report.requests[0], 0, rows, 2);
     st_report_finish(&report);
 }
 
@@ -570,6 +653,7 @@ int main(void)
         cmocka_unit_test(open_request),
         cmocka_unit_test(uncovered_request), cmocka_unit_test(only_open_requests),
         cmocka_unit_test(unmatched_rules), cmocka_unit_test(no_request),
+        cmocka_unit_test(implicit_request), cmocka_unit_test(implicit_without_stages),
         cmocka_unit_test(step_end),
         cmocka_unit_test(lost_calls),    cmocka_unit_test(clocks_apart),   cmocka_unit_test(phases),
         cmocka_unit_test(loads_inside),

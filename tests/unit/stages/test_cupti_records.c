@@ -21,6 +21,7 @@
 
 #include "preload/device/buffers.h"
 #include "preload/device/records.h"
+#include "preload/record/window.h"
 
 /* Record sizes as measured with the real libraries. */
 enum { V11_8, V12_4, V13_0, VERSIONS };
@@ -29,6 +30,17 @@ static const struct st_cupti_sizes layouts[VERSIONS] = {
     [V12_4] = {.bytes = {[1] = 88, [2] = 88, [4] = 40, [5] = 40, [8] = 184, [10] = 208, [22] = 96, [38] = 40}},
     [V13_0] = {.bytes = {[1] = 96, [2] = 88, [4] = 40, [5] = 40, [8] = 184, [10] = 216, [22] = 96, [38] = 56}},
 };
+
+/* No window is set. */
+const struct st_window_rule *st_window_rule(void)
+{
+    return NULL;
+}
+
+bool st_window_next_flip(struct st_window_flip *ret_flip, bool *ret_is_whole)
+{
+    return false;
+}
 
 static struct st_cupti_reader reader;
 static struct st_device_rows rows;

@@ -24,6 +24,7 @@
 #include "preload/device/device.h"
 #include "preload/watch/watch.h"
 #include "preload/writer/spawn.h"
+#include "preload/record/window.h"
 
 #define PATH "/made/up/libcupti.so.13"
 
@@ -56,6 +57,17 @@ static int records_to_deliver;
 #define TELL(...) snprintf(told + strlen(told), sizeof(told) - strlen(told), __VA_ARGS__)
 
 __thread uint32_t st_suppress;
+
+/* No window is set. */
+const struct st_window_rule *st_window_rule(void)
+{
+    return NULL;
+}
+
+bool st_window_next_flip(struct st_window_flip *ret_flip, bool *ret_is_whole)
+{
+    return false;
+}
 
 static int GetVersion(uint32_t *version)
 {

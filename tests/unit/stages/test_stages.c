@@ -19,6 +19,7 @@
 #include "preload/record/record.h"
 #include "preload/stages/hidden.h"
 #include "preload/stages/log.h"
+#include "preload/record/window.h"
 #include "preload/stages/nvtx.h"
 #include "preload/stages/python.h"
 #include "preload/stages/seen.h"
@@ -110,6 +111,10 @@ void st_span_end_request(struct st_thread *thread)
 void st_span_step_end(struct st_thread *thread, uint32_t name)
 {
     NOTE("mark:%d:%s ", ST_MARK_STEP_END, st_row_name_text(name));
+}
+
+void st_window_add_iterated(uint32_t name)
+{
 }
 
 /* ---- no log rule here ---- */

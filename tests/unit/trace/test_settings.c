@@ -55,6 +55,25 @@ static void numbers_are_right(void **state)
     assert_true(st_parse_rounds("warmup=2", &rule) && !rule.is_stable_rule && rule.warmup_count == 2);
 }
 
+static void windows_are_understood(void **state)
+{
+    struct st_window_rule rule;
+    assert_true(st_parse_window("steps:10-14,requests:2,time:30s+500ms,profiler,steps:20", &rule));
+    assert_int_equal(rule.step_count, 2);
+    assert_true(st_window_has(rule.steps, rule.step_count, 10) && st_window_has(rule.steps, rule.step_count, 14));
+    assert_true(st_window_has(rule.steps, rule.step_count, 20));
+    assert_false(st_window_has(rule.steps, rule.step_count, 15) || st_window_has(rule.steps, rule.step_count, 9));
+    assert_int_equal(rule.request_count, 1);
+    assert_true(st_window_has(rule.requests, 1, 2));
+    assert_int_equal(rule.times[0].first, 30000000000);
+    assert_int_equal(rule.times[0].last, 30500000000);
+    assert_true(rule.uses_profiler);
+    assert_false(st_parse_window("", &rule) || st_parse_window("steps:", &rule) || st_parse_window("time:1s+", &rule));
+    assert_false(st_parse_window("steps:1,steps:2,steps:3,steps:4,steps:5,steps:6,steps:7,steps:8,steps:9,steps:10,"
+                                 "steps:11,steps:12,steps:13,steps:14,steps:15,steps:16,steps:17",
+                                 &rule));
+}
+
 static void choices_have_places(void **state)
 {
     assert_int_equal(st_setting_choice(&st_settings[ST_SET_MODE], "trace"), 0);
@@ -69,6 +88,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_are_checked),
         cmocka_unit_test(numbers_are_right),
+        cmocka_unit_test(windows_are_understood),
         cmocka_unit_test(choices_have_places),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
