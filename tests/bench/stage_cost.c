@@ -8,7 +8,7 @@
  * plain  a call of a library's function that no rule names
  * exact  … that a rule names
  * same   a launch 20 frames below a hidden stage function, from the place of the one before
- * fresh  … from 20 frames that are new each time
+ * fresh  … each time called anew, from another place than before: the stack is walked
  *
  * WHICH: that kind only, without pauses and figures – for counting instructions.
  */
@@ -79,7 +79,11 @@ static double burst_of(void (*fn)(int))
 
 static void fresh(int number)
 {
-    stage_hidden(1);
+    if (number & 1)
+        stage_hidden(1);
+    else
+        stage_hidden(1);
+    __asm__ volatile("" ::"r"(number));
 }
 
 static double burst_of_same(void)

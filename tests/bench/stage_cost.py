@@ -11,7 +11,7 @@ import sys
 import tempfile
 
 KINDS = ('plain', 'exact', 'same', 'fresh')
-RULES = 'symbol stage_exact -> sample; symbol stage_hidden -> decode'
+EXACT, HIDDEN = 'symbol stage_exact -> sample', 'symbol stage_hidden -> decode'
 CALLS = 1500
 
 
@@ -45,7 +45,12 @@ def main():
     build, bursts = sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else '40'
     program = os.path.join(build, 'tests', 'bench', 'stage_cost')
     with tempfile.TemporaryDirectory() as folder:
-        for label, mapping in (('bare', None), ('no such rule', 'symbol none_such -> none'), ('followed', RULES)):
+        for label, mapping in (
+            ('bare', None),
+            ('no such rule', 'symbol none_such -> none'),
+            ('exact alone', EXACT),
+            ('both', f'{EXACT}; {HIDDEN}'),
+        ):
             env = environment(build, folder, mapping)
             text = subprocess.run([program, bursts], env=env, stdout=subprocess.PIPE, check=True).stdout
             pair, *found = [float(word) for word in text.split()]
