@@ -79,11 +79,13 @@ static double burst_of(void (*fn)(int))
 
 static void fresh(int number)
 {
-    if (number & 1)
+    if (number & 1) {
         stage_hidden(1);
-    else
+        __asm__ volatile("/* one */");
+    } else {
         stage_hidden(1);
-    __asm__ volatile("" ::"r"(number));
+        __asm__ volatile("/* other */");
+    }
 }
 
 static double burst_of_same(void)
