@@ -207,7 +207,7 @@ static int take_frame(void *context, void *arg)
     int is_exact = 0; /* a signal came here: not behind a call */
     uintptr_t ip = unwind.get_ip(context, &is_exact), cfa = unwind.get_cfa(context);
 
-    if (taking->count == 0 && cfa < taking->from) return 0;
+    if (ip == 0 || (taking->count == 0 && cfa < taking->from)) return 0; /* beyond the last one; ours */
     if (take_rest(taking, cfa, ip)) return 1;
     if (taking->count == MAX_FRAMES) {
         taking->is_too_deep = true;
