@@ -102,7 +102,7 @@ def threads(checks):
     expected = {
         'each': [both] * 40,
         'logger': [both] * 2,
-        'helper': [{'encode': (2, 10), 'decode': (2, 12), 'unattributed': (0, 0)}] * 2,
+        'helper': [{'encode': (1, 10), 'decode': (1, 12), 'unattributed': (0, 0)}] * 2,
         'worker': [{'encode': (1, 3), 'unattributed': (0, 0)}] * 2,
     }
     for way, truth in expected.items():
