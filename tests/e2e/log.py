@@ -69,6 +69,19 @@ def print_all_ways(checks):
             checks.equal([printing.TRUTH, printing.TRUTH], found, f'{label}: launches')
 
 
+def hidden(checks):
+    """Stage functions that are in no symbol table: their lines label them."""
+    if not lib.is_built('hidden_stages'):
+        return
+    by_name = 'symbol *encode* -> encode; symbol *sample* -> sample;'
+    with lib.workdir() as folder:
+        trace, _ = pair(checks, 'hidden stages', [lib.program('hidden_stages')], 'pipe', folder, by_name + printing.MAP)
+        document = lib.report(checks, '--request', 'all', trace, what='hidden stages')
+    checks.equal(2, len(document['unmatched_rules']), 'hidden stages: no symbol of theirs')
+    found = [printing.stages(request) for request in document['requests']]
+    checks.equal([printing.TRUTH, printing.TRUTH], found, 'hidden stages: by their lines')
+
+
 def demo(checks):
     """Against the truth. What a bar cannot know: sample's first launch is before the first step."""
     mapping = 'log "load ..." -> load; log "request ..." -> request; log "  image *" -> end request;' + ''.join(
@@ -188,6 +201,7 @@ def bystanders(checks):
 checks = lib.Checks()
 assert stat.S_ISCHR(os.stat('/dev/full').st_mode)
 print_all_ways(checks)
+hidden(checks)
 demo(checks)
 threads(checks)
 cancelled(checks)
