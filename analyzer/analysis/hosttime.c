@@ -307,7 +307,8 @@ bool st_hosttime(const struct st_request_view *view, struct st_rowset *set)
         const struct st_span *span = &model->spans[view->spans[i]];
         uint32_t local = set->local[span->row];
         struct st_row_sums *own = &set->sums[local];
-        own->calls += span->role != ST_ROLE_REQUEST && span->role != ST_ROLE_OFF && !span->is_nested;
+        own->calls += span->role != ST_ROLE_REQUEST && span->role != ST_ROLE_OFF && !span->is_nested &&
+                      !span->is_following;
         split(span, &sums[i]);
         own->host_self_ns += sums[i].self_ns;
         for (uint32_t r = local; r != ST_NONE; r = set->sums[r].parent) {

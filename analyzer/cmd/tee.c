@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The thread that copies waits in poll(). How late it may see a line: if it slept until text came, by the time that it had
- * to wait for a processor when it was woken (which the kernel counts) and has worked since; else, and where the kernel does
- * not say – a terminal's text comes through a thread of the kernel –, since it last saw that there was nothing.
+ * How late a line may be: it was printed after this process last saw that there was nothing to read. Mostly it was printed
+ * some microseconds ago, but how long it takes to wake a process nobody knows. (A terminal may keep text for itself a
+ * little, while there seems to be nothing.)
  */
 #include "analyzer/cmd/tee.h"
 
@@ -17,7 +17,6 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <termios.h>
@@ -27,7 +26,6 @@
 #include "config/tee.h"
 
 enum { CHANNELS = 2, COPY_BYTES = 65536, GRACE_MS = 200, WINDOW_MS = 250 };
-enum { WAKE_NS = 100000 }; /* for what waking a processor that sleeps takes, which nobody counts */
 
 struct channel {
     int near, far;  /* -1: none, or not any more */
@@ -44,7 +42,6 @@ static struct {
     struct st_tee *ring;
     struct channel channels[CHANNELS];
     int stop[2]; /* a pipe: closed when the target has ended */
-    int schedstat;
     pthread_t thread;
     bool has_err; /* stderr was open */
 } copier;
@@ -112,46 +109,13 @@ static bool pass_on(int fd, const char *text, size_t length)
     return true;
 }
 
-/* How often this thread has slept, and how long it has waited for a processor so far. False: the kernel does not say. */
-static bool read_sleep(long *ret_sleeps, uint64_t *ret_waited_ns)
-{
-    char text[64];
-    unsigned long long ran = 0, waited = 0;
-    struct rusage usage;
-    ssize_t length = copier.schedstat >= 0 ? pread(copier.schedstat, text, sizeof(text) - 1, 0) : 0;
-
-    text[length > 0 ? length : 0] = '\0';
-    if (sscanf(text, "%llu %llu", &ran, &waited) != 2 || ran == 0 || getrusage(RUSAGE_THREAD, &usage) != 0)
-        return false;
-    *ret_sleeps = usage.ru_nvcsw;
-    *ret_waited_ns = waited;
-    return true;
-}
-
-/* poll(), with when it was called and when, if it slept, the thread was woken (0: not known). */
-static int wait_for_text(struct pollfd *fds, int timeout_ms, uint64_t *ret_before_ns, uint64_t *ret_woken_ns)
-{
-    long sleeps = 0, sleeps_before = 0;
-    uint64_t waited = 0, waited_before = 0;
-    bool is_known = read_sleep(&sleeps_before, &waited_before);
-
-    *ret_before_ns = raw_ns();
-    *ret_woken_ns = 0;
-    int ready = poll(fds, CHANNELS + 1, timeout_ms);
-    uint64_t after_ns = raw_ns();
-    if (is_known && read_sleep(&sleeps, &waited) && sleeps > sleeps_before)
-        *ret_woken_ns = after_ns - (waited - waited_before) - WAKE_NS;
-    return ready;
-}
-
 static void close_channel(struct channel *channel)
 {
     close(channel->near);
     channel->near = -1;
 }
 
-/* `woken_ns`: text came after that; 0: that is not known. */
-static void copy(struct channel *channel, uint64_t woken_ns)
+static void copy(struct channel *channel)
 {
     static char text[COPY_BYTES];
     uint64_t before_ns = raw_ns();
@@ -163,8 +127,8 @@ static void copy(struct channel *channel, uint64_t woken_ns)
         return;
     }
     channel->owed -= (int)length;
-    struct when when = {.at_ns = raw_ns()};
-    when.late_ns = when.at_ns - (woken_ns != 0 && !channel->is_terminal ? woken_ns : channel->empty_ns);
+    uint64_t now_ns = raw_ns();
+    struct when when = {now_ns, now_ns - channel->empty_ns};
     if (length < (ssize_t)sizeof(text)) channel->empty_ns = before_ns;
     if (st_line_is_binary(text, (size_t)length)) {
         st_line_tear(&channel->line);
@@ -213,19 +177,17 @@ static bool is_open(int *ret_timeout_ms, bool *ret_owes)
 
 static void *copy_all(void *unused)
 {
-    uint64_t end_ns = 0, before_ns, woken_ns;
+    uint64_t end_ns = 0;
     int timeout_ms = -1;
     bool owes;
-    char path[64];
 
-    snprintf(path, sizeof(path), "/proc/self/task/%ld/schedstat", (long)syscall(SYS_gettid));
-    copier.schedstat = open(path, O_RDONLY | O_CLOEXEC);
     while (is_open(&timeout_ms, &owes)) {
         if (end_ns != 0 && !owes && raw_ns() - end_ns > GRACE_MS * 1000000ull) break;
         struct pollfd fds[CHANNELS + 1] = {{copier.channels[0].near, POLLIN, 0},
                                            {copier.channels[1].near, POLLIN, 0},
                                            {end_ns != 0 ? -1 : copier.stop[0], 0, 0}};
-        int ready = wait_for_text(fds, end_ns != 0 ? GRACE_MS : timeout_ms, &before_ns, &woken_ns);
+        uint64_t before_ns = raw_ns();
+        int ready = poll(fds, CHANNELS + 1, end_ns != 0 ? GRACE_MS : timeout_ms);
         if (ready == 0 && end_ns != 0) break;
         if (ready < 0) continue;
         if (fds[CHANNELS].revents != 0) {
@@ -234,13 +196,12 @@ static void *copy_all(void *unused)
         }
         for (int i = 0; i < CHANNELS; i++) {
             if (copier.channels[i].near >= 0 && fds[i].revents != 0) {
-                copy(&copier.channels[i], woken_ns);
+                copy(&copier.channels[i]);
             } else {
                 copier.channels[i].empty_ns = before_ns;
             }
         }
     }
-    if (copier.schedstat >= 0) close(copier.schedstat);
     return NULL;
 }
 

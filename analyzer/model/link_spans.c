@@ -239,7 +239,8 @@ static bool make_spans(struct st_builder *builder)
                                            .thread = st_link_thread(builder, begin->thread),
                                            .rule = (uint32_t)begin->rule,
                                            .doubt_ns = begin->late_ticks,
-                                           .is_inferred = begin->inferred != 0,
+                                           .is_inferred = begin->inferred != ST_EDGE_SEEN,
+                                           .is_following = begin->inferred == ST_EDGE_FOLLOWING,
                                            .role = (uint8_t)begin->role,
                                            .is_open = true};
         builder->span_raw[i] = (struct st_span_raw){

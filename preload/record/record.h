@@ -122,6 +122,13 @@ static inline void st_span_at(struct st_thread *thread, uint64_t at_ticks)
     thread->edge_ticks = at_ticks;
 }
 
+/* Stages that this thread begins from now on, until it is said again, are another thread's, which it works for: no entries
+ * of its own. Whoever says true says false before it returns. */
+static inline void st_span_following(struct st_thread *thread, bool is_following)
+{
+    thread->is_following = is_following;
+}
+
 /* An iteration of the stage `name` (0: of the innermost one) ends. */
 void st_span_step_end(struct st_thread *thread, uint32_t name);
 

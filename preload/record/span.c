@@ -40,7 +40,7 @@ static void emit_begin(struct st_thread *thread, const struct st_open_span *open
         slot->a = parent;
         slot->b = open->request;
         slot->c = thread->late_ticks;
-        slot->d = thread->is_inferred;
+        slot->d = thread->is_following ? ST_EDGE_FOLLOWING : thread->is_inferred ? ST_EDGE_INFERRED : ST_EDGE_SEEN;
         st_ring_commit(thread, 1);
     }
 }

@@ -76,6 +76,7 @@ struct st_thread {
     uint32_t frame_count; /* watched functions in progress */
     bool is_busy; /* something is being recorded: a signal handler that comes now is not (st_thread_claim) */
     bool is_inferred;    /* edges of spans made now are not seen, but concluded (st_span_doubt) */
+    bool is_following;   /* … and another thread's (st_span_following) */
     uint64_t late_ticks; /* … and may have been so much earlier */
     uint64_t edge_ticks; /* … and are noted for this instant, not for now; 0 = for now (st_span_at) */
     struct st_window_request *window; /* of its own request; NULL: it has none, or no window is set (window.h) */

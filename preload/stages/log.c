@@ -5,9 +5,9 @@
  * the instant at which they were printed. So no process that does not use CUDA gets a trace for what it prints.
  *
  *   printed by   a thread with CUDA calls   that thread, at once; other threads that print no matched line follow its
- *                                           stages, not its requests and steps
- *                a thread without           itself at its first CUDA call, or another thread that prints no matched line:
- *                                           requests and steps once, whoever comes first; stages each
+ *                                           stages, not its requests and steps, and are no entries of their own
+ *                a thread without           itself at its first CUDA call, or other threads that print no matched line:
+ *                                           requests, steps and entries once, whoever comes first; its stages each
  *   by several threads                      each for itself
  *
  * Posts are a ring that is written by any thread without a lock. A reader that is more than POSTS behind loses the oldest.
@@ -115,13 +115,16 @@ static bool take(const struct read_post *post)
     return !atomic_exchange_explicit(&post->post->is_applied, true, memory_order_relaxed);
 }
 
-/* What another thread printed: a request and a step count once, for whoever comes first. `at_ticks`: see apply(). */
+/* What another thread printed: a request and a step count once, for whoever comes first, and so does the entry of a
+ * stage. `at_ticks`: see apply(). */
 static void follow(struct st_thread *thread, const struct read_post *post, uint64_t at_ticks)
 {
-    bool is_for_one = post->role == ST_MAP_BEGIN_REQUEST || post->role == ST_MAP_STEP_END;
+    bool is_first = take(post);
 
-    if (!is_for_one || take(post)) {
+    if (is_first || (post->role != ST_MAP_BEGIN_REQUEST && post->role != ST_MAP_STEP_END)) {
+        st_span_following(thread, !is_first);
         apply(thread, post->rule, post->name, at_ticks, post->late_ticks);
+        st_span_following(thread, false);
     } else if (post->role == ST_MAP_BEGIN_REQUEST) {
         st_span_end_request(thread);
     }

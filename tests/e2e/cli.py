@@ -252,7 +252,7 @@ def launcher(checks, folder):
     for arguments in (
         ['--mode', 'sideways'],
         ['--mode', 'baseline'],
-        ['--window', 'profiler'],
+        ['--window', 'steps:9-3'],
         ['-m', 'symbol x ->'],
         ['-m', 'nosuchpreset'],
         ['-m', './absent.map'],

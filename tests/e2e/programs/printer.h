@@ -3,6 +3,7 @@
  * A generator that tells of its stages by lines alone. For each of two pictures: "picture N", "encode" and 3 launches,
  * "sample" and 4 steps of 2 launches with "step N/4" after each, "decode" and 5 launches, "saved". E2E_TIMES names a
  * file that gets a line for each of these: CLOCK_MONOTONIC before and after it was printed, and its text.
+ * E2E_PAUSE_MS: how long it then does nothing.
  */
 #ifndef E2E_PRINTER_H
 #define E2E_PRINTER_H

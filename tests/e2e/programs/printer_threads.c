@@ -5,13 +5,17 @@
  *   each     two threads print and launch: "picture", "encode" and 3 launches, "decode" and 5, "saved", 20 times each
  *   logger   one thread launches, another prints its lines for it, each before the launches that it tells of
  *   helper   the printing thread launches 3 in "encode" and 5 in "decode", another one 7 in each
+ *   cancel   a thread is cancelled while it waits in printf for a pipe that is full; then the main thread prints
  *   worker   the main thread prints "picture" and "encode", then a new thread makes all 3 launches; 2 times
  */
 #include "printer.h"
 
+#include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { EACH_PICTURES = 20 };
 
@@ -102,6 +106,35 @@ static void print_beside_helper(void)
     }
 }
 
+static void *fill(void *arg)
+{
+    while (printf("%0500d\n", 0) > 0)
+        continue;
+    return NULL;
+}
+
+static int cancel(void)
+{
+    pthread_t thread;
+    void *result;
+    char text[4096];
+    int kept = dup(STDOUT_FILENO), ends[2];
+
+    if (pipe2(ends, O_NONBLOCK) != 0 || fcntl(ends[1], F_SETFL, 0) != 0 || dup2(ends[1], STDOUT_FILENO) < 0)
+        return 2;
+    pthread_create(&thread, NULL, fill, NULL);
+    while (poll(&(struct pollfd){ends[1], POLLOUT, 0}, 1, 0) > 0)
+        usleep(1000);
+    usleep(20000);
+    pthread_cancel(thread);
+    pthread_join(thread, &result);
+    while (read(ends[0], text, sizeof(text)) > 0)
+        continue;
+    dup2(kept, STDOUT_FILENO);
+    printf("\n%s\n", result == PTHREAD_CANCELED ? "cancelled" : "not cancelled");
+    return fflush(stdout) != 0;
+}
+
 static void *work(void *arg)
 {
     printer_launch(3);
@@ -133,6 +166,8 @@ int main(int argc, char **argv)
         return 0;
     }
     printer_launch(1);
+    if (strcmp(way, "cancel") == 0)
+        return cancel();
     if (strcmp(way, "each") == 0) {
         pthread_create(&threads[0], NULL, one_of_each, names[0]);
         pthread_create(&threads[1], NULL, one_of_each, names[1]);

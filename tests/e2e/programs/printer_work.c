@@ -39,6 +39,7 @@ static long long now_ns(void)
 static struct {
     void (*say)(const char *line);
     FILE *times;
+    long pause_ns;
 } run;
 
 static void tell(const char *line)
@@ -46,17 +47,22 @@ static void tell(const char *line)
     long long before = now_ns();
 
     run.say(line);
+    long long after = now_ns();
+
+    if (run.pause_ns)
+        nanosleep(&(struct timespec){.tv_nsec = run.pause_ns}, NULL);
     if (run.times)
-        fprintf(run.times, "%lld %lld %s\n", before, now_ns(), line);
+        fprintf(run.times, "%lld %lld %s\n", before, after, line);
 }
 
 void printer_run(void (*say)(const char *line))
 {
     char line[64];
-    const char *path = getenv("E2E_TIMES");
+    const char *path = getenv("E2E_TIMES"), *pause = getenv("E2E_PAUSE_MS");
 
     run.say = say;
     run.times = path ? fopen(path, "w") : NULL;
+    run.pause_ns = pause ? atol(pause) * 1000000 : 0;
 
     snprintf(line, sizeof(line), "terminals %d %d", isatty(1), isatty(2));
     tell(line);
