@@ -341,9 +341,13 @@ struct locked_call {
     void *arg;
 };
 
+/* An object that another thread has closed since the last scan must not be read. */
 static int run_locked(struct dl_phdr_info *info, size_t size, void *arg)
 {
     const struct locked_call *call = arg;
+    if (st_watch.may_scan && own_headers) {
+        look(info, size, NULL);
+    }
     call->fn(call->arg);
     return 1;
 }
