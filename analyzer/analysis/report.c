@@ -232,7 +232,8 @@ static bool note_windows(struct st_answer *answer)
         report->window_note = st_arena_format(answer->arena, "window %s was never reached: nothing but boundaries was "
                                                              "recorded", setting);
     } else if (text) {
-        report->window_note = st_arena_format(answer->arena, "window %s%s (%s)", text, groups > 4 ? ", …" : "", setting);
+        report->window_note =
+            st_arena_format(answer->arena, "window %s%s (%s)", text, groups > 4 ? ", …" : "", setting);
     }
     return report->window_note &&
            st_answer_remark(answer, "window: what lies outside of it was not collected and is null; it is not inferred "

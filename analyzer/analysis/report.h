@@ -301,6 +301,7 @@ struct st_report {
     struct st_report_capability *capabilities;
     size_t capability_count;
     struct st_text_list declared, found; /* manifest */
+    struct st_name_list not_recorded;    /* of what a comparison needs, neither declared nor found */
     struct st_report_rounds rounds;
     struct st_report_request *requests; /* no selection asked for: all; else the selected ones */
     size_t request_count;

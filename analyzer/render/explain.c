@@ -98,8 +98,8 @@ const struct st_explanation st_explanations[] = {
     {"phase", "phase", "first, warm-up, steady or open."},
     {"implicit|implicit_requests", "no request rule matched",
      "Where no request rule matched, the process is taken as one request: from the end of its last load before the "
-     "first stage (none: from that stage; no stage: from the first launch) to the end of its last stage, launch or wait. "
-     "It is a first one, and counts only where no other request is there."},
+     "first stage (none: from that stage; no stage: from the first launch) to the end of its last stage, launch or "
+     "wait. It is a first one, and counts only where no other request is there."},
     {"rule", "rule",
      "Which requests are steady: warmup=N leaves out N after the first; stable=P%/K asks for K in a row within P %."},
     {"rounds", "rounds", "Requests by phase, and the figures over the steady ones."},

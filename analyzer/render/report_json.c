@@ -173,6 +173,7 @@ static void write_surroundings(struct st_json *json, const struct st_report *rep
     st_json_object(json, "manifest");
     write_facts(json, "declared", &report->declared);
     write_facts(json, "found", &report->found);
+    write_names(json, "not_recorded", &report->not_recorded);
     st_json_end(json);
 }
 

@@ -75,6 +75,7 @@ void st_emit_host_run(struct st_thread *thread, uint64_t function, uint64_t argu
                       uint64_t end_ticks);
 
 void st_emit_mark(struct st_thread *thread, enum st_mark kind, uint64_t a, uint64_t b);
+void st_emit_mark_at(struct st_thread *thread, uint64_t ticks, enum st_mark kind, uint64_t a, uint64_t b);
 
 /* ---- spans: where the thread is ---- */
 

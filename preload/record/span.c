@@ -114,7 +114,7 @@ static void pop(struct st_thread *thread, enum st_span_end how)
     if (role == ST_ROLE_REQUEST) {
         st_window_request_end(thread);
     } else if (role == ST_ROLE_STEP) {
-        st_window_step_end(thread);
+        st_window_step_end(thread, st_ticks());
     }
     st_window_popped(thread);
 }
@@ -208,12 +208,13 @@ void st_span_step_end(struct st_thread *thread, uint32_t name)
     for (uint32_t i = 0; i < thread->open_span_count; i++) {
         is_open = is_open || (thread->open_spans[i].role == ST_ROLE_STAGE && thread->open_spans[i].name == name);
     }
+    uint64_t ticks = st_ticks(); /* of the window's edge, too */
     if (is_open) {
-        st_window_before_mark(thread);
+        st_window_before_mark(thread, ticks);
     }
-    st_emit_mark(thread, ST_MARK_STEP_END, name, 0);
+    st_emit_mark_at(thread, ticks, ST_MARK_STEP_END, name, 0);
     if (is_open) {
-        st_window_after_mark(thread);
+        st_window_step_end(thread, ticks);
     }
 }
 
