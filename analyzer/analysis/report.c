@@ -215,11 +215,11 @@ static bool note_windows(struct st_answer *answer)
             continue;
         }
         if (count > 0 && ++groups <= 4) {
-            text = count == 1 ? st_arena_format(answer->arena, "%s%s%s %s request %s", text, groups > 1 ? ", " : "", last,
-                                                strcmp(last, "all") == 0 ? "of" : "in", request_name(answer, first))
-                              : st_arena_format(answer->arena, "%s%s%s %s each of %zu requests from %s on", text,
-                                                groups > 1 ? ", " : "", last, strcmp(last, "all") == 0 ? "of" : "in",
-                                                count, request_name(answer, first));
+            const char *comma = groups > 1 ? ", " : "", *where = strcmp(last, "all") == 0 ? "of" : "in";
+            const char *name = request_name(answer, first);
+            text = count == 1 ? st_arena_format(answer->arena, "%s%s%s %s request %s", text, comma, last, where, name)
+                              : st_arena_format(answer->arena, "%s%s%s %s each of %zu requests from %s on", text, comma,
+                                                last, where, count, name);
         }
         last = told;
         first = i;

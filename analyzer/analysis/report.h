@@ -132,6 +132,8 @@ struct st_report_rounds {
     const char *rule;    /* "warmup=1", "stable=2%/3" */
     bool chosen_afterwards; /* given only at analysis */
     bool several_shapes; /* the steady requests are not all of one shape: steady_* then cover the most frequent one */
+    const char *note;    /* steady was not reached, or is not stable; NULL: neither */
+    bool stability_known, has_trend; /* trend.h, over the requests that steady_* cover */
     int64_t *load_ns;    /* one duration for each load outside requests */
     const char **load_processes; /* … and whose it is; NULL: the report is of one */
     size_t load_count;

@@ -107,6 +107,9 @@ const struct st_explanation st_explanations[] = {
      "The rule was given only now (--rounds), not when the run was recorded."},
     {"several_shapes", "several shapes",
      "The steady requests did different work; the summary covers the most frequent shape only."},
+    {"stable|rounds.note", "not stable|steady was not reached",
+     "Steady requests that still trend (Mann-Kendall at 5 %, and the later half's median is more than 1 % from the "
+     "earlier half's) are not stable; fewer than 5 tell nothing. Not reached: the rule left no request."},
     {"selection", "lists|selection",
      "Which requests the lists cover: steady, first, all complete ones, or one (--request)."},
     {"selection_note", "no steady request|no complete request|selection note",

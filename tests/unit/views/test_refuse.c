@@ -39,7 +39,7 @@ static void test_every_setting_has_its_check(void **state)
         [ST_SET_PY] = {"walk", "yes"},
         [ST_SET_AUDIT] = {"1", "maybe"},
         [ST_SET_COLLECT] = {"none", "io,all", "io,hash"},
-        [ST_SET_WINDOW] = {NULL, "steps:14-10", "steps:10-14"},
+        [ST_SET_WINDOW] = {"steps:10-14", "steps:14-10"},
         [ST_SET_META] = {"steps=20;size=512", "=20"},
         [ST_SET_ROUNDS] = {"stable=2%/3", "stable=2"},
         [ST_SET_LIMIT] = {"2G", "2X"},
