@@ -14,7 +14,7 @@
 
 enum { ST_LIBRARY_VERSION_BYTES = 64 };
 
-/* An object was mapped; `file` as the loader names it. Any thread under the loader's lock; takes a copy, nothing more. */
+/* An object was mapped; `file` as the loader names it. Any thread, under the loader's lock; takes a copy only. */
 void st_library_note(const char *soname, const char *file);
 /* The n-th of those that were noted: the fact's key and "570.86.15" ("" if the name tells none). False at the end.
  * Follows links: for the writer's thread. */

@@ -271,7 +271,8 @@ static bool add_notes(struct st_answer *answer)
     const struct st_report *report = answer->report;
     bool good = st_answer_remark(answer, "findings: not derived by this version") &&
                 st_answer_remark(answer, "transfers: repeats and round_trips are not told by this version") &&
-                st_answer_remark(answer, "gaps: time of the host off the CPU is counted as own code; excluded.* and "
+                st_answer_remark(answer, "gaps: time of the host off the CPU is counted as own code; "
+                                         "excluded.missing_data, excluded.own_overhead and "
                                          "dependency.other_stream are not told by this version");
     for (size_t i = 0; good && i < model->trace_count; i++) {
         good = add_trace_notes(answer, &model->traces[i], &report->traces[i]);

@@ -2,7 +2,6 @@
 /* See trend.h. */
 #include "trend.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,8 +68,9 @@ bool st_trend_tell(struct st_answer *answer, const int64_t *walls, size_t count)
         return rounds->note != NULL;
     }
     if (rounds->has_trend) {
-        rounds->note = st_arena_format(answer->arena, "not stable: the steady requests still trend (median of the later "
-                                                      "half %+.1f %% from that of the earlier one)",
+        rounds->note = st_arena_format(answer->arena,
+                                       "not stable: the steady requests still trend (median of the later half %+.1f %% "
+                                       "from that of the earlier one)",
                                        (double)change_ppm / 1e4);
         return rounds->note != NULL;
     }

@@ -146,7 +146,7 @@ static void look_at_map(struct st_diagnosis *diagnosis, const struct patient *pa
         st_doctor_find(diagnosis, ST_FAULT_MAP_UNMATCHED, "none of %zu rules of the map %s%s", rules,
                        st_model_key(&model->traces[0], ST_KEY_SETTING, "map"), all_ended ? "" : " so far");
     }
-    if (patient->report->request_total == 0) {
+    if (patient->report->request_total == patient->report->implicit_requests) {
         st_doctor_find(diagnosis, ST_FAULT_NO_REQUEST, "0 requests%s", patient->report->live ? " so far" : "");
     }
     for (size_t i = 0; i < model->span_count; i++) {

@@ -46,7 +46,8 @@ const struct st_explanation st_explanations[] = {
     {"left_out", "left out",
      "Files of the run, or of its folder, that could not be read or cannot be shown with the others, and why. "
      "Counts for --strict."},
-    {"manifest", "manifest", "What is known about the run: declared by the user (--meta), and found."},
+    {"manifest", "manifest",
+     "What is known about the run: declared by the user (--meta), found, and what is not recorded."},
     {"declared", "declared", "Said by the user: --meta key=value."},
     {"found", "found", "Seen by stagetap itself: program, versions; of look-ups: how many had a result."},
     {"capabilities", "capabilities", "What was to be collected, and what became of it: kind, state, source, why."},
@@ -107,6 +108,12 @@ const struct st_explanation st_explanations[] = {
      "The rule was given only now (--rounds), not when the run was recorded."},
     {"several_shapes", "several shapes",
      "The steady requests did different work; the summary covers the most frequent shape only."},
+    {"window|window_note|windows", "window|in the window",
+     "With STAGETAP_WINDOW calls and device work were recorded only there, boundaries everywhere. What lies in the window "
+     "is like a request of its own, and never taken for the whole one."},
+    {"partial", "recorded in part", "The window does not hold the request whole: only its boundaries are known."},
+    {"first_step|last_step", "steps in the window", "The steps of the request that lie in the window whole."},
+    {"not_recorded", "not recorded", "What a comparison needs to know of a run, and neither was declared nor found."},
     {"stable|rounds.note", "not stable|steady was not reached",
      "Steady requests that still trend (Mann-Kendall at 5 %, and the later half's median is more than 1 % from the "
      "earlier half's) are not stable; fewer than 5 tell nothing. Not reached: the rule left no request."},

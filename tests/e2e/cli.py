@@ -261,7 +261,7 @@ def launcher(checks, folder):
     for arguments in (
         ['--mode', 'sideways'],
         ['--mode', 'baseline'],
-        ['--window', 'profiler'],
+        ['--window', 'steps:4-2'],
         ['-m', 'symbol x ->'],
         ['-m', 'nosuchpreset'],
         ['-m', './absent.map'],

@@ -17,6 +17,8 @@ MAP = (
     'symbol windowed_decode -> decode'
 )
 MARKS = MAP.replace('windowed_step -> step', 'windowed_scheduler -> sample step-end')
+SERVER_MAP = 'symbol server_handle -> request; symbol server_sample -> sample; ' \
+             'symbol server_step -> sample step; symbol server_prefetch -> prefetch'
 NO_REQUEST = MAP.replace('symbol windowed_picture -> request; ', '')
 REQUESTS, STEPS = 3, 6
 NULL = ('own_cpu_ns', 'off_cpu_ns', 'in_cuda_ns', 'waiting_ns', 'wall_share_ns', 'device', 'launches', 'launches_self',
@@ -227,6 +229,24 @@ def no_request_rule(checks):
         check_window(checks, label, found[0], whole, begin, end, (8, 9))
 
 
+def server(checks):
+    """Two threads: each request has its own window, whatever the other does meanwhile."""
+    label = 'server, steps 2-3'
+    with lib.workdir() as folder:
+        traced = lib.Traced(folder, [lib.program('server')], mapping=SERVER_MAP, STAGETAP_WINDOW='steps:2-3')
+        document = lib.report(checks, '--request', 'all', traced.trace, what=label)
+        checks.equal([1] * 6, [len(request['windows']) for request in document['requests']], f'{label}: one each')
+        for request in document['requests']:
+            found, what = request['windows'][0], f'{label}: request {request["id"]}'
+            rows = lib.rows(found)
+            checks.equal((2, 3, 2, 2), (found['first_step'], found['last_step'], rows['sample/step']['calls'],
+                                        rows['sample/step']['launches']), f'{what}: two steps of one launch each')
+            checks.equal([0], [device['residual_ns'] for device in found['devices']], f'{what}: residual')
+        prefetched = [lib.rows(request['windows'][0]).get('prefetch', {}).get('calls', 0)
+                      for request in document['requests']]
+        checks.equal([1, 0, 0, 0, 0, 0], prefetched, f'{label}: a thread without a request is in the only open one')
+
+
 def never_reached(checks):
     for window in ('steps:7', 'requests:4-5', 'time:1h+1s', 'steps:1,time:1h+1s'):
         label = f'{window}, never reached'
@@ -260,8 +280,8 @@ def refused(checks):
 
 def main():
     checks = lib.Checks()
-    for test in (steps, two_windows, whole_requests, profiler, time_window, no_request_rule, never_reached,
-                 device_records, refused):  # fmt: skip
+    for test in (steps, two_windows, whole_requests, profiler, time_window, no_request_rule, server,
+                 never_reached, device_records, refused):  # fmt: skip
         test(checks)
     checks.finish()
 
