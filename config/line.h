@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From printed text to lines, as rules of the source `log` see them. A line ends with \n or \r; one that is not finished
- * may be offered, too (progress bars are ended by their successor). Control sequences of terminals and other control
- * characters are left out, blanks at the end as well. Pure functions of their arguments: any thread, no allocation.
+ * From printed text to lines, as rules of the source `log` see them. A line ends with \n or \r; one that is not
+ * finished may be offered, too (progress bars are ended by their successor). Control sequences of terminals and other
+ * control characters are left out, blanks at the end as well. Pure functions of their arguments: any thread, no
+ * allocation.
  */
 #ifndef ST_CONFIG_LINE_H
 #define ST_CONFIG_LINE_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How lines get from `stagetap run --tee`, which copies what the programs below it print, into those that have the library
- * in them: a ring in shared memory with one writer. The launcher writes lines that a rule matches and nothing else; a
- * reader that is more than ST_TEE_LINES behind loses the oldest. Readers map it for reading only.
+ * How lines get from `stagetap run --tee`, which copies what the programs below it print, into those that have the
+ * library in them: a ring in shared memory with one writer. The launcher writes lines that a rule matches and nothing
+ * else; a reader that is more than ST_TEE_LINES behind loses the oldest. Readers map it for reading only.
  */
 #ifndef ST_CONFIG_TEE_H
 #define ST_CONFIG_TEE_H

@@ -9,6 +9,7 @@
 
 #include "backends.h"
 #include "libc.h"
+#include "libraries.h"
 #include "options.h"
 #include "preload/calls/calls.h"
 #include "preload/calls/capture.h"
@@ -32,6 +33,8 @@ static const char *const ENVIRONMENT[] = {
     "CUDA_DEVICE_ORDER",       "CUDA_DEVICE_MAX_CONNECTIONS", "PYTORCH_CUDA_ALLOC_CONF",
     "PYTORCH_ALLOC_CONF",      "PYTORCH_NO_CUDA_MEMORY_CACHING", "NVIDIA_TF32_OVERRIDE",
     "TORCH_CUDNN_V8_API_LRU_CACHE_LIMIT", "CUDA_CACHE_DISABLE", "OMP_NUM_THREADS",
+    "CUBLAS_WORKSPACE_CONFIG", "CUDA_FORCE_PTX_JIT",          "CUDA_DISABLE_PERF_BOOST",
+    "PYTORCH_TUNABLEOP_ENABLED", "TORCHDYNAMO_DISABLE",       "TORCH_COMPILE_DISABLE",
 };
 
 /* For who has only the file. */
@@ -227,6 +230,20 @@ static void add_providers(struct st_buffer *payload)
     st_rows_finish(&keys);
 }
 
+static void add_libraries(struct st_buffer *payload)
+{
+    struct st_rows keys = {.table = ST_T_KEY};
+    const char *key;
+    char version[ST_LIBRARY_VERSION_BYTES];
+    for (uint32_t n = 0; st_library_get(n, &key, version); n++) {
+        if (version[0] != '\0') {
+            add_key(&keys, ST_KEY_FOUND, key, version);
+        }
+    }
+    st_table_encode(&keys, payload);
+    st_rows_finish(&keys);
+}
+
 static void add_python(struct st_buffer *payload)
 {
     struct st_rows keys = {.table = ST_T_KEY};
@@ -389,6 +406,7 @@ void st_facts_add_state(struct st_buffer *payload, bool is_final)
     add_recognised(payload);
     add_counters(payload);
     add_python(payload);
+    add_libraries(payload);
     add_providers(payload);
     add_misses(payload);
     add_unreached(payload);

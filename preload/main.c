@@ -11,6 +11,7 @@
 #include "backends.h"
 #include "config/settings.h"
 #include "libc.h"
+#include "libraries.h"
 #include "options.h"
 #include "preload/record/window.h"
 #include "preload/stages/python.h"
@@ -22,6 +23,12 @@
 static void on_request(void)
 {
     st_session_start();
+}
+
+static void on_object(const char *soname, const char *file)
+{
+    st_backend_note(soname);
+    st_library_note(soname, file);
 }
 
 static void on_first_call(void)
@@ -56,7 +63,7 @@ static void start(int argc, char **argv, char **envp)
         st_window_set(&st_options.window, st_options.names_requests);
     }
     st_python_start(st_options.py);
-    st_watch_set_hooks(&(struct st_watch_hooks){.on_object = st_backend_note,
+    st_watch_set_hooks(&(struct st_watch_hooks){.on_object = on_object,
                                                 .on_first_call = on_first_call,
                                                 .on_init = st_session_on_init,
                                                 .on_dlopen = st_python_on_dlopen,

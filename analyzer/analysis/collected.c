@@ -217,6 +217,53 @@ static bool add_fact(struct st_answer *answer, struct st_text_list *list, size_t
     return list->items[at].value != NULL;
 }
 
+/* What a comparison needs to know (C6), and the found fact that also tells it. */
+static const struct {
+    const char *word, *found;
+} NEEDED[] = {
+    {"code", NULL},
+    {"weights", NULL},
+    {"prompt_id", NULL},
+    {"size", NULL},
+    {"batch", NULL},
+    {"steps", NULL},
+    {"scheduler", NULL},
+    {"precision", NULL},
+    {"seed", NULL},
+    {"compile", NULL},
+    {"cache", NULL},
+    {"offload", NULL},
+    {"tf32", "env.NVIDIA_TF32_OVERRIDE"},
+    {"cudnn_benchmark", NULL},
+    {"allocator", "env.PYTORCH_CUDA_ALLOC_CONF"},
+    {"driver", "driver"},
+    {"runtime", "runtime"},
+    {"cupti", "cupti.version"},
+};
+
+static bool has_fact(const struct st_text_list *list, const char *key)
+{
+    for (size_t i = 0; key && i < list->count; i++) {
+        if (strcmp(list->items[i].key, key) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool list_not_recorded(struct st_answer *answer)
+{
+    struct st_report *report = answer->report;
+    size_t count = sizeof(NEEDED) / sizeof(NEEDED[0]);
+    report->not_recorded.items = st_arena_array(answer->arena, count, sizeof(*report->not_recorded.items));
+    for (size_t i = 0; report->not_recorded.items && i < count; i++) {
+        if (!has_fact(&report->declared, NEEDED[i].word) && !has_fact(&report->found, NEEDED[i].found)) {
+            report->not_recorded.items[report->not_recorded.count++] = NEEDED[i].word;
+        }
+    }
+    return report->not_recorded.items != NULL;
+}
+
 static bool fill_manifest(struct st_answer *answer)
 {
     const struct st_model *model = answer->model;
@@ -238,7 +285,7 @@ static bool fill_manifest(struct st_answer *answer)
             }
         }
     }
-    return good;
+    return good && list_not_recorded(answer);
 }
 
 /* ---- rules ---- */

@@ -215,11 +215,11 @@ static bool note_windows(struct st_answer *answer)
             continue;
         }
         if (count > 0 && ++groups <= 4) {
-            text = count == 1 ? st_arena_format(answer->arena, "%s%s%s %s request %s", text, groups > 1 ? ", " : "", last,
-                                                strcmp(last, "all") == 0 ? "of" : "in", request_name(answer, first))
-                              : st_arena_format(answer->arena, "%s%s%s %s each of %zu requests from %s on", text,
-                                                groups > 1 ? ", " : "", last, strcmp(last, "all") == 0 ? "of" : "in",
-                                                count, request_name(answer, first));
+            const char *comma = groups > 1 ? ", " : "", *where = strcmp(last, "all") == 0 ? "of" : "in";
+            const char *name = request_name(answer, first);
+            text = count == 1 ? st_arena_format(answer->arena, "%s%s%s %s request %s", text, comma, last, where, name)
+                              : st_arena_format(answer->arena, "%s%s%s %s each of %zu requests from %s on", text, comma,
+                                                last, where, count, name);
         }
         last = told;
         first = i;
@@ -232,7 +232,8 @@ static bool note_windows(struct st_answer *answer)
         report->window_note = st_arena_format(answer->arena, "window %s was never reached: nothing but boundaries was "
                                                              "recorded", setting);
     } else if (text) {
-        report->window_note = st_arena_format(answer->arena, "window %s%s (%s)", text, groups > 4 ? ", …" : "", setting);
+        report->window_note =
+            st_arena_format(answer->arena, "window %s%s (%s)", text, groups > 4 ? ", …" : "", setting);
     }
     return report->window_note &&
            st_answer_remark(answer, "window: what lies outside of it was not collected and is null; it is not inferred "
@@ -270,7 +271,8 @@ static bool add_notes(struct st_answer *answer)
     const struct st_report *report = answer->report;
     bool good = st_answer_remark(answer, "findings: not derived by this version") &&
                 st_answer_remark(answer, "transfers: repeats and round_trips are not told by this version") &&
-                st_answer_remark(answer, "gaps: time of the host off the CPU is counted as own code; excluded.* and "
+                st_answer_remark(answer, "gaps: time of the host off the CPU is counted as own code; "
+                                         "excluded.missing_data, excluded.own_overhead and "
                                          "dependency.other_stream are not told by this version");
     for (size_t i = 0; good && i < model->trace_count; i++) {
         good = add_trace_notes(answer, &model->traces[i], &report->traces[i]);

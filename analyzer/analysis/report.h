@@ -132,6 +132,8 @@ struct st_report_rounds {
     const char *rule;    /* "warmup=1", "stable=2%/3" */
     bool chosen_afterwards; /* given only at analysis */
     bool several_shapes; /* the steady requests are not all of one shape: steady_* then cover the most frequent one */
+    const char *note;    /* steady was not reached, or is not stable; NULL: neither */
+    bool stability_known, has_trend; /* trend.h, over the requests that steady_* cover */
     int64_t *load_ns;    /* one duration for each load outside requests */
     const char **load_processes; /* … and whose it is; NULL: the report is of one */
     size_t load_count;
@@ -302,6 +304,7 @@ struct st_report {
     struct st_report_capability *capabilities;
     size_t capability_count;
     struct st_text_list declared, found; /* manifest */
+    struct st_name_list not_recorded;    /* of what a comparison needs, neither declared nor found */
     struct st_report_rounds rounds;
     struct st_report_request *requests; /* no selection asked for: all; else the selected ones */
     size_t request_count;

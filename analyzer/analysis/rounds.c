@@ -21,6 +21,7 @@
 #include "answer.h"
 #include "config/settings.h"
 #include "stats.h"
+#include "trend.h"
 
 #define DEFAULT_RULE "warmup=1"
 
@@ -375,6 +376,10 @@ static bool sum_up(struct st_answer *answer, const uint64_t *hashes)
         }
     }
     rounds->steady_n = (int64_t)count;
+    if (!st_trend_tell(answer, walls, count)) {
+        free(walls);
+        return false;
+    }
     if (count > 0) {
         st_sort(walls, count);
         rounds->steady_median_ns = st_known(st_median(walls, count));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How late a line may be: it was printed after this process last saw that there was nothing to read. Mostly it was printed
- * some microseconds ago, but how long it takes to wake a process nobody knows. (A terminal may keep text for itself a
- * little, while there seems to be nothing.)
+ * How late a line may be: it was printed after this process last saw that there was nothing to read. Mostly it was
+ * printed some microseconds ago, but how long it takes to wake a process nobody knows. (A terminal may keep text for
+ * itself a little, while there seems to be nothing.)
  */
 #include "analyzer/cmd/tee.h"
 

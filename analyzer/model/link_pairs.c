@@ -8,8 +8,8 @@
  * Where the numbers differ (records were dropped), or a pair is farther apart in time than the clocks can be, nothing
  * is paired here and link_ops.c looks by time – which may take the neighbour of a call shorter than the clocks' error.
  *
- * Where only windows were recorded there are more records than calls. Each run of calls in one window is laid beside the
- * records where the two lie closest:
+ * Where only windows were recorded there are more records than calls. Each run of calls in one window is laid beside
+ * the records where the two lie closest:
  *
  *   CALL                     ┆1┆ ┆2┆  ┆3┆
  *   API       ┆·┆ ┆·┆  ┆·┆  ┆1┆ ┆2┆  ┆3┆   ┆·┆ ┆·┆        not one record later, where the sum of distances is larger
@@ -99,7 +99,8 @@ static void pair_run(struct st_model *model, const struct st_model_thread *threa
 
 static int64_t distance(const struct st_call *call, const struct st_api *api)
 {
-    int64_t difference = (api->start + (api->end - api->start) / 2) - (call->begin_ns + (call->end_ns - call->begin_ns) / 2);
+    int64_t middle = call->begin_ns + (call->end_ns - call->begin_ns) / 2;
+    int64_t difference = api->start + (api->end - api->start) / 2 - middle;
     return difference < 0 ? -difference : difference;
 }
 

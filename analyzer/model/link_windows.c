@@ -10,8 +10,8 @@
  *   its spans                [sample  ]                         with copies of what lies in it, cut at its edges
  *                            [3 ][4 ]
  *
- * What lies in a window is analysed as if it were a request of its own: rows, identity, gaps. A request that lies in its
- * window whole needs none. Several windows in a request are several entries.
+ * What lies in a window is analysed as if it were a request of its own: rows, identity, gaps. A request that lies in
+ * its window whole needs none. Several windows in a request are several entries.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -237,15 +237,6 @@ uint32_t st_link_copy_of(const struct st_builder *builder, uint32_t window, uint
     return find_copy(builder->copies, builder->copy_count, window, span);
 }
 
-/* An iteration that a mark closed (it has no rule) ends or begins with the very mark at which the window changed. */
-static bool is_sliver(const struct st_span *span, const struct st_piece *piece)
-{
-    enum { NEAR_NS = 10000 };
-    return span->role == ST_ROLE_STEP && span->rule == UINT32_MAX &&
-           ((span->begin_ns < piece->from_ns && span->end_ns - piece->from_ns < NEAR_NS) ||
-            (span->end_ns > piece->to_ns && piece->to_ns - span->begin_ns < NEAR_NS));
-}
-
 /* spans[span] as far as it lies in the window. One that was entered before is no entry of its own. */
 static bool copy_span(struct st_builder *builder, const struct st_piece *piece, uint32_t span, int64_t step)
 {
@@ -297,7 +288,7 @@ static bool copy_spans(struct st_builder *builder)
         }
         for (; low < builder->piece_count && builder->pieces[low].request == request; low++) {
             const struct st_piece *piece = &builder->pieces[low];
-            if (begin_ns < piece->to_ns && end_ns > piece->from_ns && !is_sliver(&model->spans[i], piece) &&
+            if (begin_ns < piece->to_ns && end_ns > piece->from_ns &&
                 !copy_span(builder, piece, (uint32_t)i, steps[request])) {
                 free(steps);
                 return false;

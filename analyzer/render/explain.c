@@ -46,7 +46,8 @@ const struct st_explanation st_explanations[] = {
     {"left_out", "left out",
      "Files of the run, or of its folder, that could not be read or cannot be shown with the others, and why. "
      "Counts for --strict."},
-    {"manifest", "manifest", "What is known about the run: declared by the user (--meta), and found."},
+    {"manifest", "manifest",
+     "What is known about the run: declared by the user (--meta), found, and what is not recorded."},
     {"declared", "declared", "Said by the user: --meta key=value."},
     {"found", "found", "Seen by stagetap itself: program, versions; of look-ups: how many had a result."},
     {"capabilities", "capabilities", "What was to be collected, and what became of it: kind, state, source, why."},
@@ -100,8 +101,8 @@ const struct st_explanation st_explanations[] = {
     {"phase", "phase", "first, warm-up, steady or open."},
     {"implicit|implicit_requests", "no request rule matched",
      "Where no request rule matched, the process is taken as one request: from the end of its last load before the "
-     "first stage (none: from that stage; no stage: from the first launch) to the end of its last stage, launch or wait. "
-     "It is a first one, and counts only where no other request is there."},
+     "first stage (none: from that stage; no stage: from the first launch) to the end of its last stage, launch or "
+     "wait. It is a first one, and counts only where no other request is there."},
     {"rule", "rule",
      "Which requests are steady: warmup=N leaves out N after the first; stable=P%/K asks for K in a row within P %."},
     {"rounds", "rounds", "Requests by phase, and the figures over the steady ones."},
@@ -109,6 +110,15 @@ const struct st_explanation st_explanations[] = {
      "The rule was given only now (--rounds), not when the run was recorded."},
     {"several_shapes", "several shapes",
      "The steady requests did different work; the summary covers the most frequent shape only."},
+    {"window|window_note|windows", "window|in the window",
+     "With STAGETAP_WINDOW calls and device work were recorded only there, boundaries everywhere. What lies in the "
+     "window is like a request of its own, and never taken for the whole one."},
+    {"partial", "recorded in part", "The window does not hold the request whole: only its boundaries are known."},
+    {"first_step|last_step", "steps in the window", "The steps of the request that lie in the window whole."},
+    {"not_recorded", "not recorded", "What a comparison needs to know of a run, and neither was declared nor found."},
+    {"stable|rounds.note", "not stable|steady was not reached",
+     "Steady requests that still trend (Mann-Kendall at 5 %, and the later half's median is more than 1 % from the "
+     "earlier half's) are not stable; fewer than 5 tell nothing. Not reached: the rule left no request."},
     {"selection", "lists|selection",
      "Which requests the lists cover: steady, first, all complete ones, or one (--request)."},
     {"selection_note", "no steady request|no complete request|selection note",
@@ -191,8 +201,8 @@ const struct st_explanation st_explanations[] = {
     {"failed", "failed", "CUDA calls of the row that returned an error: they launch nothing."},
     {"memsets", "memsets", "Fills of device memory: number, bytes, device time."},
     {"edges", "edges",
-     "How begin and end of the row are known: exact, or inferred (from a printed line or a stack, left by longjmp, or open "
-     "when the trace ended)."},
+     "How begin and end of the row are known: exact, or inferred (from a printed line or a stack, left by longjmp, or "
+     "open when the trace ended)."},
     {"edges_doubt_ns", "≈",
      "Of a row with inferred edges: its begins and ends were in truth at most so much earlier than noted; – if nobody "
      "knows how much."},

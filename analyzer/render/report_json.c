@@ -173,6 +173,7 @@ static void write_surroundings(struct st_json *json, const struct st_report *rep
     st_json_object(json, "manifest");
     write_facts(json, "declared", &report->declared);
     write_facts(json, "found", &report->found);
+    write_names(json, "not_recorded", &report->not_recorded);
     st_json_end(json);
 }
 
@@ -182,6 +183,12 @@ static void write_rounds(struct st_json *json, const struct st_report_rounds *ro
     st_json_string(json, "rule", rounds->rule);
     st_json_bool(json, "chosen_afterwards", rounds->chosen_afterwards);
     st_json_bool(json, "several_shapes", rounds->several_shapes);
+    if (rounds->stability_known) {
+        st_json_bool(json, "stable", !rounds->has_trend);
+    } else {
+        st_json_null(json, "stable");
+    }
+    st_json_string(json, "note", rounds->note);
     write_ints(json, "load_ns", rounds->load_ns, rounds->load_count);
     write_ids(json, "first", rounds->first, rounds->first_count);
     write_ids(json, "warmup", rounds->warmup, rounds->warmup_count);

@@ -226,6 +226,7 @@ static void say_requests(const struct st_report *report, const struct st_style *
     if (rounds->load_count > 4) add(&line, " and %zu more", rounds->load_count - 4);
     if (rounds->load_count > 0) add(&line, ", not in any request");
     st_style_line(style, "%s", line.text);
+    if (rounds->note != NULL) st_style_line(style, "%s", rounds->note);
     if (report->implicit_note != NULL) st_style_line(style, "%s", report->implicit_note);
     if (report->selection_note != NULL) st_style_line(style, "%s", report->selection_note);
 }

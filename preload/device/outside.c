@@ -145,7 +145,8 @@ bool st_outside_call(uint32_t correlation, uint64_t start_ns)
 
 bool st_outside_operation(uint32_t correlation)
 {
-    return is_remembered(correlation) && (all.outside[correlation / 64 % (REMEMBERED / 64)] >> correlation % 64 & 1) != 0;
+    uint64_t word = all.outside[correlation / 64 % (REMEMBERED / 64)];
+    return is_remembered(correlation) && (word >> correlation % 64 & 1) != 0;
 }
 
 void st_outside_drop(struct st_rows *rows, unsigned column_count, unsigned correlation_column)

@@ -18,7 +18,8 @@ void st_outside_note_clock(uint64_t ticks, uint64_t device_ns);
 /* Before records are read: what changed since. */
 void st_outside_look(void);
 
-/* The record of a call that began at `start_ns` (the library's clock). True: it is outside, and so is what it launched. */
+/* The record of a call that began at `start_ns` (the library's clock). True: it is outside, and so is what it
+ * launched. */
 bool st_outside_call(uint32_t correlation, uint64_t start_ns);
 
 /* Did a call launch this that is outside? */

@@ -73,12 +73,17 @@ void st_emit_host_run(struct st_thread *thread, uint64_t function, uint64_t argu
 
 void st_emit_mark(struct st_thread *thread, enum st_mark kind, uint64_t a, uint64_t b)
 {
+    st_emit_mark_at(thread, st_ticks(), kind, a, b);
+}
+
+void st_emit_mark_at(struct st_thread *thread, uint64_t ticks, enum st_mark kind, uint64_t a, uint64_t b)
+{
     struct st_slot *slot = st_ring_reserve(thread, 1);
     if (slot) {
         slot->kind = ST_SLOT_MARK;
         slot->code = (uint16_t)kind;
         slot->span = thread->span;
-        slot->begin = st_ticks();
+        slot->begin = ticks;
         slot->a = a;
         slot->b = b;
         st_ring_commit(thread, 1);

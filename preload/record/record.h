@@ -75,6 +75,7 @@ void st_emit_host_run(struct st_thread *thread, uint64_t function, uint64_t argu
                       uint64_t end_ticks);
 
 void st_emit_mark(struct st_thread *thread, enum st_mark kind, uint64_t a, uint64_t b);
+void st_emit_mark_at(struct st_thread *thread, uint64_t ticks, enum st_mark kind, uint64_t a, uint64_t b);
 
 /* ---- spans: where the thread is ---- */
 
@@ -99,8 +100,8 @@ void st_span_begin(struct st_thread *thread, uint32_t name, uint32_t rule);
 /* `end NAME`: close it if it is open. */
 void st_span_end(struct st_thread *thread, uint32_t name);
 
-/* `begin request`: the request that an earlier one opened ends here, and so does a stage begun outside (`load`), and a new
- * one begins; inside any other request nothing happens. `end request` closes it. */
+/* `begin request`: the request that an earlier one opened ends here, and so does a stage begun outside (`load`), and a
+ * new one begins; inside any other request nothing happens. `end request` closes it. */
 void st_span_begin_request(struct st_thread *thread, uint32_t rule);
 void st_span_end_request(struct st_thread *thread);
 
@@ -115,15 +116,15 @@ static inline void st_span_doubt(struct st_thread *thread, bool is_inferred, uin
     thread->late_ticks = late_ticks;
 }
 
-/* Edges that this thread makes from now on, until it is said again, were at `at_ticks`, not now; 0: now. Whoever says an
- * instant says 0 before it returns. */
+/* Edges that this thread makes from now on, until it is said again, were at `at_ticks`, not now; 0: now. Whoever says
+ * an instant says 0 before it returns. */
 static inline void st_span_at(struct st_thread *thread, uint64_t at_ticks)
 {
     thread->edge_ticks = at_ticks;
 }
 
-/* Stages that this thread begins from now on, until it is said again, are another thread's, which it works for: no entries
- * of its own. Whoever says true says false before it returns. */
+/* Stages that this thread begins from now on, until it is said again, are another thread's, which it works for: no
+ * entries of its own. Whoever says true says false before it returns. */
 static inline void st_span_following(struct st_thread *thread, bool is_following)
 {
     thread->is_following = is_following;

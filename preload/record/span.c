@@ -131,7 +131,7 @@ static void pop(struct st_thread *thread, enum st_span_end how)
     if (role == ST_ROLE_REQUEST) {
         st_window_request_end(thread);
     } else if (role == ST_ROLE_STEP) {
-        st_window_step_end(thread);
+        st_window_step_end(thread, st_ticks());
     }
     st_window_popped(thread);
 }
@@ -224,20 +224,6 @@ static bool is_load(uint32_t name)
     return !*load && (!*text || *text == '/');
 }
 
-static void emit_step_end(struct st_thread *thread, uint32_t name)
-{
-    struct st_slot *slot = st_ring_reserve(thread, 1);
-    if (slot) {
-        slot->kind = ST_SLOT_MARK;
-        slot->code = ST_MARK_STEP_END;
-        slot->span = thread->span;
-        slot->begin = edge_ticks(thread);
-        slot->a = name;
-        slot->b = thread->is_inferred ? thread->late_ticks + 1 : 0;
-        st_ring_commit(thread, 1);
-    }
-}
-
 void st_span_step_end(struct st_thread *thread, uint32_t name)
 {
     uint32_t stage = name ? name : innermost_stage_name(thread);
@@ -245,12 +231,13 @@ void st_span_step_end(struct st_thread *thread, uint32_t name)
     for (uint32_t i = 0; i < thread->open_span_count; i++) {
         is_open = is_open || (thread->open_spans[i].role == ST_ROLE_STAGE && thread->open_spans[i].name == stage);
     }
+    uint64_t ticks = edge_ticks(thread); /* of the window's edge, too */
     if (is_open) {
-        st_window_before_mark(thread);
+        st_window_before_mark(thread, ticks);
     }
-    emit_step_end(thread, stage);
+    st_emit_mark_at(thread, ticks, ST_MARK_STEP_END, stage, thread->is_inferred ? thread->late_ticks + 1 : 0);
     if (is_open) {
-        st_window_after_mark(thread);
+        st_window_step_end(thread, ticks);
     }
 }
 

@@ -93,15 +93,15 @@ bool st_window_next_flip(struct st_window_flip *ret_flip, bool *ret_is_whole)
     return true;
 }
 
-static void set_open(struct st_thread *thread, struct st_window_request *request, bool is_open)
+static void set_open(struct st_thread *thread, struct st_window_request *request, bool is_open, uint64_t ticks)
 {
     uint32_t number = atomic_load_explicit(&request->number, memory_order_relaxed);
     if (atomic_exchange_explicit(&request->is_open, is_open, memory_order_relaxed) == is_open) {
         return;
     }
-    note_flip(st_ticks(), is_open ? 1 : -1, ST_WINDOW_REQUESTS_STEPS);
-    st_emit_mark(thread, is_open ? ST_MARK_WINDOW_OPEN : ST_MARK_WINDOW_CLOSE, number == PROCESS ? 0 : number,
-                 ST_WINDOW_OF_REQUEST);
+    note_flip(ticks, is_open ? 1 : -1, ST_WINDOW_REQUESTS_STEPS);
+    st_emit_mark_at(thread, ticks, is_open ? ST_MARK_WINDOW_OPEN : ST_MARK_WINDOW_CLOSE,
+                    number == PROCESS ? 0 : number, ST_WINDOW_OF_REQUEST);
 }
 
 static bool has_step(uint32_t step)
@@ -118,10 +118,10 @@ static struct st_window_request *request_of(const struct st_thread *thread)
                             : atomic_load_explicit(&window.only, memory_order_relaxed);
 }
 
-static void set_in_steps(struct st_thread *thread, struct st_window_request *request, bool is_in)
+static void set_in_steps(struct st_thread *thread, struct st_window_request *request, bool is_in, uint64_t ticks)
 {
     atomic_store_explicit(&request->in_steps, is_in, memory_order_relaxed);
-    set_open(thread, request, is_in && request->is_wanted);
+    set_open(thread, request, is_in && request->is_wanted, ticks);
 }
 
 /* ---- requests ---- */
@@ -144,7 +144,7 @@ static void drop_process(struct st_thread *thread)
 {
     struct st_window_request *process = &window.requests[0];
     if (atomic_load_explicit(&process->number, memory_order_relaxed) == PROCESS) {
-        set_in_steps(thread, process, false);
+        set_in_steps(thread, process, false, st_ticks());
         atomic_store_explicit(&process->number, 0, memory_order_relaxed);
     }
 }
@@ -168,7 +168,7 @@ void st_window_request_begin(struct st_thread *thread, uint32_t number)
         thread->window = request;
         thread->window_depth = 0;
         find_only();
-        set_in_steps(thread, request, window.rule->step_count == 0);
+        set_in_steps(thread, request, window.rule->step_count == 0, st_ticks());
         return;
     }
 }
@@ -177,7 +177,7 @@ void st_window_request_end(struct st_thread *thread)
 {
     struct st_window_request *request = thread->window;
     if (request) {
-        set_in_steps(thread, request, false);
+        set_in_steps(thread, request, false, st_ticks());
         atomic_store_explicit(&request->number, 0, memory_order_relaxed);
         thread->window = NULL;
         find_only();
@@ -192,15 +192,15 @@ void st_window_step_begin(struct st_thread *thread)
     if (request) {
         uint32_t step = atomic_fetch_add_explicit(&request->steps, 1, memory_order_relaxed) + 1;
         thread->window_depth = thread->open_span_count;
-        set_in_steps(thread, request, has_step(step));
+        set_in_steps(thread, request, has_step(step), st_ticks());
     }
 }
 
-void st_window_step_end(struct st_thread *thread)
+void st_window_step_end(struct st_thread *thread, uint64_t ticks)
 {
     struct st_window_request *request = request_of(thread);
     if (request && !has_step(atomic_load_explicit(&request->steps, memory_order_relaxed) + 1)) {
-        set_in_steps(thread, request, false);
+        set_in_steps(thread, request, false, ticks);
     }
 }
 
@@ -219,24 +219,20 @@ void st_window_stage_begin(struct st_thread *thread, uint32_t name)
     struct st_window_request *request = request_of(thread);
     if (request && is_iterated(name)) {
         thread->window_depth = thread->open_span_count;
-        set_in_steps(thread, request, has_step(atomic_load_explicit(&request->steps, memory_order_relaxed) + 1));
+        uint32_t next = atomic_load_explicit(&request->steps, memory_order_relaxed) + 1;
+        set_in_steps(thread, request, has_step(next), st_ticks());
     }
 }
 
-void st_window_before_mark(struct st_thread *thread)
+void st_window_before_mark(struct st_thread *thread, uint64_t ticks)
 {
     struct st_window_request *request = request_of(thread);
     if (request) {
         uint32_t closed = atomic_fetch_add_explicit(&request->steps, 1, memory_order_relaxed) + 1;
         if (has_step(closed + 1)) {
-            set_in_steps(thread, request, true);
+            set_in_steps(thread, request, true, ticks);
         }
     }
-}
-
-void st_window_after_mark(struct st_thread *thread)
-{
-    st_window_step_end(thread);
 }
 
 void st_window_popped(struct st_thread *thread)
@@ -245,7 +241,7 @@ void st_window_popped(struct st_thread *thread)
         struct st_window_request *request = request_of(thread);
         thread->window_depth = 0;
         if (request) {
-            set_in_steps(thread, request, false);
+            set_in_steps(thread, request, false, st_ticks());
         }
     }
 }

@@ -25,7 +25,7 @@
 #include "thread.h"
 
 #define ST_WINDOW_REQUESTS 64
-#define ST_WINDOW_FLIPS 1024 /* a power of two: later changes that the writer has not looked at are told once too late */
+#define ST_WINDOW_FLIPS 1024 /* a power of two; what the writer misses of them it is told */
 
 extern _Atomic bool st_window_is_set; /* false: everything is recorded */
 
@@ -41,12 +41,11 @@ bool st_window_holds(const struct st_thread *thread);
 void st_window_request_begin(struct st_thread *thread, uint32_t number); /* before its first event */
 void st_window_request_end(struct st_thread *thread);                    /* after its last */
 void st_window_step_begin(struct st_thread *thread);                     /* before its first event */
-void st_window_step_end(struct st_thread *thread);
+void st_window_step_end(struct st_thread *thread, uint64_t ticks);   /* after its last */
 void st_window_stage_begin(struct st_thread *thread, uint32_t name); /* it is open */
 void st_window_popped(struct st_thread *thread);                     /* a span was closed */
-/* Before and after the mark that closes an iteration of a stage that is open. */
-void st_window_before_mark(struct st_thread *thread);
-void st_window_after_mark(struct st_thread *thread);
+/* Before the mark at `ticks` that closes an iteration of a stage that is open (after it: st_window_step_end). */
+void st_window_before_mark(struct st_thread *thread, uint64_t ticks);
 
 void st_window_profiler(bool is_on);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From matched lines to stages. A thread that makes CUDA calls applies its lines at once. Before its first CUDA call, and
- * from a thread that makes none (a logger's), lines are posted: whoever makes the next CUDA call applies them then, for
- * the instant at which they were printed. So no process that does not use CUDA gets a trace for what it prints.
+ * From matched lines to stages. A thread that makes CUDA calls applies its lines at once. Before its first CUDA call,
+ * and from a thread that makes none (a logger's), lines are posted: whoever makes the next CUDA call applies them then,
+ * for the instant at which they were printed. So no process that does not use CUDA gets a trace for what it prints.
  *
  *   printed by   a thread with CUDA calls   that thread, at once; other threads that print no matched line follow its
  *                                           stages, not its requests and steps, and are no entries of their own
@@ -10,7 +10,8 @@
  *                                           requests, steps and entries once, whoever comes first; its stages each
  *   by several threads                      each for itself
  *
- * Posts are a ring that is written by any thread without a lock. A reader that is more than POSTS behind loses the oldest.
+ * Posts are a ring that is written by any thread without a lock. A reader that is more than POSTS behind loses the
+ * oldest.
  */
 #include "log.h"
 
@@ -73,7 +74,8 @@ static void post_copied(const struct st_stage_match *match, uint64_t at_ticks, u
     post(LAUNCHER, match, at_ticks, late_ticks, false);
 }
 
-/* False: it is being written, or was overwritten: whoever sees a later value of a field sees that `ready` has changed. */
+/* False: it is being written, or was overwritten: whoever sees a later value of a field sees that `ready` has changed.
+ * */
 static bool read_post(uint64_t n, struct read_post *ret)
 {
     struct post *from = &posts[n % POSTS];
@@ -130,8 +132,8 @@ static void follow(struct st_thread *thread, const struct read_post *post, uint6
     }
 }
 
-/* Where a thread begins that makes its first CUDA call and printed nothing: at the request that waits for somebody, else
- * at the stage that goes on. */
+/* Where a thread begins that makes its first CUDA call and printed nothing: at the request that waits for somebody,
+ * else at the stage that goes on. */
 static uint64_t first_to_follow(uint64_t from, uint64_t count)
 {
     uint64_t request = count, stage = count;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The stage source `log`: rules matched against the lines that the program prints to stdout and stderr. Functions of
- * libc that print are redirected to ours (st_watch_redirect), which call them and then look at what was printed; no byte,
- * result or order changes. Without a log rule nothing of it is there.
+ * libc that print are redirected to ours (st_watch_redirect), which call them and then look at what was printed; no
+ * byte, result or order changes. Without a log rule nothing of it is there.
  *
  *   log_fds.c, log_stdio.c   what was printed, on which of the two, since when        (the functions of libc)
  *   log_lines.c              → lines, per thread                                       → matched by rules
@@ -16,8 +16,8 @@
 
 #include "preload/trace/format.h"
 
-/* Redirect libc's functions; or, where `tee` names the ring of a launcher that copies (config/tee.h), read that. NULL: it
- * does not. Constructor, after st_watch_start(), if there is a log rule. */
+/* Redirect libc's functions; or, where `tee` names the ring of a launcher that copies (config/tee.h), read that. NULL:
+ * it does not. Constructor, after st_watch_start(), if there is a log rule. */
 void st_lines_start(const char *tee);
 /* In the child of fork(). */
 void st_lines_fork_child(void);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Printing by FILE. Every flush of every FILE goes through a pointer in libc's tables of functions, which leads to ours:
- * there the text is seen, under the lock of the FILE. What libc keeps in a buffer first is looked at in the buffer, right
- * after the call that put it there, and left out when it is flushed; nothing is formatted twice.
+ * Printing by FILE. Every flush of every FILE goes through a pointer in libc's tables of functions, which leads to
+ * ours: there the text is seen, under the lock of the FILE. What libc keeps in a buffer first is looked at in the
+ * buffer, right after the call that put it there, and left out when it is flushed; nothing is formatted twice.
  *
  * Of a FILE only what its installed header shows is used.
  */
@@ -81,7 +81,8 @@ static ssize_t our_file_write(FILE *file, const void *text, ssize_t length)
 static void look_into(FILE *file, uint64_t begin_ticks)
 {
     struct seen *of = &seen[file->_fileno];
-    size_t bytes = file->_IO_write_ptr > file->_IO_write_base ? (size_t)(file->_IO_write_ptr - file->_IO_write_base) : 0;
+    ptrdiff_t waiting = file->_IO_write_ptr - file->_IO_write_base;
+    size_t bytes = waiting > 0 ? (size_t)waiting : 0;
     if (of->file != file || of->bytes > bytes) *of = (struct seen){file, 0};
     size_t before = of->bytes;
     of->bytes = bytes;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lines from `stagetap run --tee` (config/tee.h). Whoever makes the next CUDA call reads them, so that nothing waits and no
- * thread of ours is needed. No malloc, no lock, no system call after the start.
+ * Lines from `stagetap run --tee` (config/tee.h). Whoever makes the next CUDA call reads them, so that nothing waits
+ * and no thread of ours is needed. No malloc, no lock, no system call after the start.
  */
 #include <fcntl.h>
 #include <string.h>

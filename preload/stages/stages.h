@@ -36,7 +36,8 @@ void st_stages_start(void (*on_request)(void), const char *tee);
 /* The program ends: the last that can be seen of it. Destructor. */
 void st_stages_end(void);
 
-/* In the child of a fork, whose trace is its own: nothing matched yet, nothing was seen or printed, no range is open. */
+/* In the child of a fork, whose trace is its own: nothing matched yet, nothing was seen or printed, no range is open.
+ * */
 void st_stages_fork_child(void);
 
 /* ---- hooks of preload/watch (st_watch_hooks), also used by the other sources ---- */
@@ -55,7 +56,8 @@ void st_stage_leave_for_ended(uint64_t token, uint64_t at_ticks);
 /* An instant that `rule` matched (a mark): only `begin …`, `end …` and `step-end` mean something for it. */
 void st_stage_instant(uint16_t rule, uint32_t name);
 
-/* The same without counting it, on a thread that is claimed: what `rule` makes of an instant. General registers only. */
+/* The same without counting it, on a thread that is claimed: what `rule` makes of an instant. General registers only.
+ * */
 void st_stage_mark(struct st_thread *thread, uint16_t rule, uint32_t name);
 
 /* ---- for the sources ---- */

@@ -138,7 +138,7 @@ void object_read(struct object *object, struct found *ret_found)
     if (st_elf_read(&elf, object->base, (const ElfW(Dyn) *)object->dynamic)) {
         object->soname = elf.soname;
         if (elf.soname && st_watch.hooks.on_object) {
-            st_watch.hooks.on_object(elf.soname);
+            st_watch.hooks.on_object(elf.soname, object->name);
         }
         object_bind(object, &elf, ret_found);
     }

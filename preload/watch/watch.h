@@ -46,7 +46,7 @@ enum { ST_WATCH_BYPASS = 0 }; /* token of stage_enter: run the function, do not 
 struct st_watch_hooks {
     /* An object with this soname was mapped (each time; also those found by st_watch_start()). Runs in a callback of
      * the loader's list: no dl*() call, malloc or lock. */
-    void (*on_object)(const char *soname);
+    void (*on_object)(const char *soname, const char *file);
     /* Before the first watched CUDA call of the process runs (once; plain C allowed). */
     void (*on_first_call)(void);
     /* After the first successful cuInit returned (once; plain C allowed; no lock of ours is held). */
@@ -109,7 +109,7 @@ struct st_watch_redirect {
     void **real;      /* gets libc's own function before any caller reaches `ours`; NULL: not wanted */
 };
 struct st_watch_redirected {
-    uint32_t symbols, slots, words; /* written: entries of libc's symbol table, slots bound earlier, pointers in its data */
+    uint32_t symbols, slots, words; /* written: entries of libc's symbol table, slots bound earlier, its data */
     uint32_t refused;               /* places that the system did not let us write */
 };
 

@@ -252,7 +252,7 @@ def launcher(checks, folder):
     for arguments in (
         ['--mode', 'sideways'],
         ['--mode', 'baseline'],
-        ['--window', 'steps:9-3'],
+        ['--window', 'steps:4-2'],
         ['-m', 'symbol x ->'],
         ['-m', 'nosuchpreset'],
         ['-m', './absent.map'],

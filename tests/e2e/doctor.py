@@ -276,9 +276,6 @@ def traces(checks, folder):
 
 
 def windowed(checks, folder):
-    if lib.stagetap('run', '--window', 'requests:2-2', '--', 'true').returncode == 125:
-        NOT_PROVOKED['window-cut'] = 'this version has no windows'
-        return
     traced = lib.generate(folder, name='window', images=3, steps=3, STAGETAP_WINDOW='requests:2-2')
     result = lib.stagetap('doctor', '--json', traced.trace)
     ids = [finding['id'] for finding in json.loads(result.stdout)['findings']]

@@ -17,6 +17,8 @@ MAP = (
     'symbol windowed_decode -> decode'
 )
 MARKS = MAP.replace('windowed_step -> step', 'windowed_scheduler -> sample step-end')
+SERVER_MAP = 'symbol server_handle -> request; symbol server_sample -> sample; ' \
+             'symbol server_step -> sample step; symbol server_prefetch -> prefetch'
 NO_REQUEST = MAP.replace('symbol windowed_picture -> request; ', '')
 REQUESTS, STEPS = 3, 6
 NULL = ('own_cpu_ns', 'off_cpu_ns', 'in_cuda_ns', 'waiting_ns', 'wall_share_ns', 'device', 'launches', 'launches_self',
@@ -200,11 +202,12 @@ def time_window(checks):
     """By time, from the start of the trace: all that was recorded lies in it, and it is there."""
     label = 'time'
     with lib.workdir() as folder:
-        traced, document = run(checks, label, folder, 'time:30ms+40ms', requests=40)
-        begins = [r['begin_ns'] for r in document['requests'] if not r['partial'] or r['windows']]
+        traced, document = run(checks, label, folder, 'time:40ms+150ms', requests=40)
+        inside = [r for r in document['requests'] if not r['partial'] or r['windows']]
+        begins, ends = ([r['begin_ns'] + offset * r['host_return_ns'] for r in inside] for offset in (0, 1))
         # a window opens and closes when the writer looks, every 5 ms
-        checks.ok(begins and 20_000_000 < min(begins) and max(begins) < 200_000_000, f'{label}: about when',
-                  (begins[:1], begins[-1:]))
+        checks.ok(inside and min(ends) >= 40_000_000 and max(begins) < 400_000_000, f'{label}: about when',
+                  (ends[:1], begins[-1:]))
         whole = [request for request in document['requests'] if not request['partial']]
         checks.ok(0 < len(whole) < 40, f'{label}: some requests lie in it whole', len(whole))
         for request in whole:
@@ -224,6 +227,24 @@ def no_request_rule(checks):
         checks.equal(1, len(found), f'{label}: one window')
         begin, end = whole.step(2, 2)['start_ns'], whole.step(2, 3)['end_ns']  # six steps each
         check_window(checks, label, found[0], whole, begin, end, (8, 9))
+
+
+def server(checks):
+    """Two threads: each request has its own window, whatever the other does meanwhile."""
+    label = 'server, steps 2-3'
+    with lib.workdir() as folder:
+        traced = lib.Traced(folder, [lib.program('server')], mapping=SERVER_MAP, STAGETAP_WINDOW='steps:2-3')
+        document = lib.report(checks, '--request', 'all', traced.trace, what=label)
+        checks.equal([1] * 6, [len(request['windows']) for request in document['requests']], f'{label}: one each')
+        for request in document['requests']:
+            found, what = request['windows'][0], f'{label}: request {request["id"]}'
+            rows = lib.rows(found)
+            checks.equal((2, 3, 2, 2), (found['first_step'], found['last_step'], rows['sample/step']['calls'],
+                                        rows['sample/step']['launches']), f'{what}: two steps of one launch each')
+            checks.equal([0], [device['residual_ns'] for device in found['devices']], f'{what}: residual')
+        prefetched = [lib.rows(request['windows'][0]).get('prefetch', {}).get('calls', 0)
+                      for request in document['requests']]
+        checks.equal([1, 0, 0, 0, 0, 0], prefetched, f'{label}: a thread without a request is in the only open one')
 
 
 def never_reached(checks):
@@ -259,8 +280,8 @@ def refused(checks):
 
 def main():
     checks = lib.Checks()
-    for test in (steps, two_windows, whole_requests, profiler, time_window, no_request_rule, never_reached,
-                 device_records, refused):  # fmt: skip
+    for test in (steps, two_windows, whole_requests, profiler, time_window, no_request_rule, server,
+                 never_reached, device_records, refused):  # fmt: skip
         test(checks)
     checks.finish()
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// hidden_stages: two pictures whose stage functions are in no symbol table and partly in no call: hidden, inlined, stripped.
-// Only what they print tells of them, as printer.h says it; the stages throw and recurse.
+// hidden_stages: two pictures whose stage functions are in no symbol table and partly in no call: hidden, inlined,
+// stripped. Only what they print tells of them, as printer.h says it; the stages throw and recurse.
 #include "printer.h"
 
 #include <iostream>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * static_teller CMD…: a program that nothing can be preloaded into. It starts CMD, tells of two pictures and has CMD work
- * between the lines: each byte that CMD reads from stdin is a number of launches, and it is answered. Ends like CMD.
+ * static_teller CMD…: a program that nothing can be preloaded into. It starts CMD, tells of two pictures and has CMD
+ * work between the lines: each byte that CMD reads from stdin is a number of launches, and it is answered. Ends like
+ * CMD.
  */
 #include <stdio.h>
 #include <sys/socket.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Requests with steps, and the profiler switched on and off: windowed REQUESTS STEPS MODE. Mode `marks`: a step is what
- * lies between two calls of windowed_scheduler. The profiler is on from before step 2 of request 2 to behind its step 3.
+ * Requests with steps, and the profiler switched on and off: windowed REQUESTS STEPS MODE. Mode `marks`: a step is
+ * what lies between two calls of windowed_scheduler. The profiler is on from before step 2 of request 2 to behind its
+ * step 3.
  */
 #include <string.h>
 

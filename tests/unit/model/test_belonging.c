@@ -579,11 +579,40 @@ static void rules(void **state)
     assert_int_equal(report.rounds.steady_count, 0);
     assert_false(report.rounds.steady_median_ns.known);
     assert_string_equal(report.selection, "all");
+    assert_string_equal(report.rounds.note, "steady was not reached: no request of 6 is behind the first and the "
+                                            "warm-up ones by the rule stable=5%/4");
     st_report_finish(&report);
 
     report = rounds_of(walls, same, 6, "warmup=1", "warmup=3");
     expect_ids(report.rounds.steady, report.rounds.steady_count, "5 6");
     assert_true(report.rounds.chosen_afterwards);
+    st_report_finish(&report);
+}
+
+/* Steady requests that become longer and longer are not stable; those that only differ are. */
+static void trends(void **state)
+{
+    static const int64_t rising[] = {900, 300, 100, 101, 102, 103, 104, 105, 106, 107};
+    static const int64_t noisy[] = {900, 300, 104, 101, 106, 100, 103, 107, 102, 105};
+    static const int64_t small[] = {900, 300, 10000, 10001, 10002, 10003, 10004, 10005, 10006, 10007};
+    static const int same[] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+    struct st_report report = rounds_of(rising, same, 10, NULL, NULL);
+    assert_true(report.rounds.stability_known && report.rounds.has_trend);
+    assert_string_equal(report.rounds.note, "not stable: the steady requests still trend (median of the later half "
+                                            "+3.9 % from that of the earlier one)"); /* 105.5 over 101.5 */
+    st_report_finish(&report);
+
+    report = rounds_of(noisy, same, 10, NULL, NULL);
+    assert_true(report.rounds.stability_known && !report.rounds.has_trend);
+    assert_null(report.rounds.note);
+    st_report_finish(&report);
+
+    report = rounds_of(small, same, 10, NULL, NULL); /* 0.04 % is nothing */
+    assert_true(report.rounds.stability_known && !report.rounds.has_trend);
+    st_report_finish(&report);
+
+    report = rounds_of(rising, same, 6, NULL, NULL); /* four tell nothing */
+    assert_false(report.rounds.stability_known || report.rounds.has_trend);
     st_report_finish(&report);
 }
 
@@ -656,8 +685,8 @@ int main(void)
         cmocka_unit_test(implicit_request), cmocka_unit_test(implicit_without_stages),
         cmocka_unit_test(step_end),
         cmocka_unit_test(lost_calls),    cmocka_unit_test(clocks_apart),   cmocka_unit_test(phases),
-        cmocka_unit_test(loads_inside),
-        cmocka_unit_test(rules),         cmocka_unit_test(bad_options),    cmocka_unit_test(lists),
+        cmocka_unit_test(loads_inside),   cmocka_unit_test(rules),
+        cmocka_unit_test(trends),         cmocka_unit_test(bad_options),    cmocka_unit_test(lists),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
