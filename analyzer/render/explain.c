@@ -109,8 +109,8 @@ const struct st_explanation st_explanations[] = {
     {"several_shapes", "several shapes",
      "The steady requests did different work; the summary covers the most frequent shape only."},
     {"window|window_note|windows", "window|in the window",
-     "With STAGETAP_WINDOW calls and device work were recorded only there, boundaries everywhere. What lies in the window "
-     "is like a request of its own, and never taken for the whole one."},
+     "With STAGETAP_WINDOW calls and device work were recorded only there, boundaries everywhere. What lies in the "
+     "window is like a request of its own, and never taken for the whole one."},
     {"partial", "recorded in part", "The window does not hold the request whole: only its boundaries are known."},
     {"first_step|last_step", "steps in the window", "The steps of the request that lie in the window whole."},
     {"not_recorded", "not recorded", "What a comparison needs to know of a run, and neither was declared nor found."},
