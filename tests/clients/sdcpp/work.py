@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+"""work.py MODEL [--steps N] [--pictures N] [--offload]: pictures, by the classes of the package. Its log goes to stderr."""
+
+import argparse
+import ctypes
+
+import stable_diffusion_cpp
+
+
+@stable_diffusion_cpp.sd_progress_callback
+def quiet(step, steps, time, data):
+    """Instead of the bar, which is drawn when time has passed."""
+
+
+parser = argparse.ArgumentParser()
+parser.add_argument('model')
+parser.add_argument('--steps', type=int, default=3)
+parser.add_argument('--pictures', type=int, default=1)
+parser.add_argument('--offload', action='store_true')
+options = parser.parse_args()
+stable_diffusion_cpp.sd_set_progress_callback(quiet, ctypes.c_void_p(0))
+generator = stable_diffusion_cpp.StableDiffusion(options.model, n_threads=1, vae_decode_only=True,
+                                                 offload_params_to_cpu=options.offload)
+for seed in range(options.pictures):
+    image, = generator.generate_image(
+        prompt='a cat', width=64, height=64, seed=seed, sample_steps=options.steps, cfg_scale=4,
+        progress_callback=lambda step, steps, time: print(f'step {step}/{steps}', flush=True))
+    image.save(f'{seed}.png')
