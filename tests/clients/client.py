@@ -151,7 +151,7 @@ class Client:
              expect=None, has_device_times=True, **env):
         """Run it twice and compare. `model`: SIMGPU_MODEL's text. `without`: a pattern of what may differ in the output.
         `expect(client, label, run, seens)`: more to be checked. `env`: further variables. Returns the traced Run."""
-        folder = self.work / label.replace(' ', '-')
+        folder, failed = self.work / label.replace(' ', '-'), self.failed
         folder.mkdir()
         bare = Run(self, folder / 'bare', command, False, model, timeout, env)
         if not self.check(bare.status == status, f'{label}: runs on simgpu', bare.describe()):
@@ -165,7 +165,8 @@ class Client:
         if same_files:
             differ = [name for name in bare.files if not filecmp.cmp(bare.folder / name, seen.folder / name, False)]
             self.check(not differ, f'{label}: files are equal byte by byte', differ)
-        self._compare(label, bare, seen, expect, has_device_times)
+        totals = self._compare(label, bare, seen, expect, has_device_times)
+        self._note_row(label, bare, seen, totals, self.failed == failed)
         return seen
 
     def _compare(self, label, bare, seen, expect, has_device_times):
@@ -188,18 +189,18 @@ class Client:
                                           before + value)
         if expect:
             expect(self, label, seen, seens)
-        self._note_row(label, bare, seen, totals)
+        return totals
 
-    def _note_row(self, label, bare, seen, totals):
+    def _note_row(self, label, bare, seen, totals, is_unchanged):
         def pair(of):
             return f'{of(totals["seen"])}/{of(totals["truth"])}' if totals['truth'] else '–'
-        self.rows.append(f'| {self.name} | {label} | {"no" if self.failed else "yes"} | ' + ' | '.join((
+        self.rows.append(f'| {self.name} | {label} | {"yes" if is_unchanged else "no"} | ' + ' | '.join((
             pair(lambda figures: figures['launches']),
             pair(lambda figures: sum(figures[d][0] for d in agree.DIRECTIONS)),
             pair(lambda figures: figures['memsets']),
             pair(lambda figures: figures['syncs']),
             pair(lambda figures: figures['graph_launches']),
-            f'{seen.wall_s / bare.wall_s:.2f}')) + ' |')
+            f'{seen.wall_s:.2f}/{bare.wall_s:.2f}')) + ' |')
 
     def finish(self):
         for row in self.rows:
