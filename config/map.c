@@ -311,6 +311,8 @@ static bool parse_rule(struct parser *p)
     if (!parse_source(p, &rule) || !parse_pattern(p, &rule) || !parse_meaning(p, &rule)) return false;
     if (rule.source == ST_MAP_KERNEL && rule.role != ST_MAP_STAGE && rule.role != ST_MAP_LOAD)
         return fail(p, begin, "a kernel rule moves device work to a stage; after '->' only a stage name is allowed");
+    if (rule.source == ST_MAP_LOG && rule.role == ST_MAP_OFF)
+        return fail(p, begin, "a log rule cannot mean off: a printed line is an instant, nothing lies below it");
     rule.text = keep_rule(p, begin);
     if (rule.text == NULL) return false;
     rule.origin = p->origin;

@@ -21,6 +21,12 @@ static void on_request(void)
     st_session_start();
 }
 
+static void fork_child(void)
+{
+    st_session_fork_child();
+    st_stages_fork_child();
+}
+
 static void start(int argc, char **argv, char **envp)
 {
     if (!st_libc_is_glibc()) {
@@ -43,15 +49,16 @@ static void start(int argc, char **argv, char **envp)
                                                 .on_dlopen = st_python_on_dlopen,
                                                 .stage_enter = st_stage_enter,
                                                 .stage_leave = st_stage_leave});
-    __register_atfork(NULL, NULL, st_session_fork_child, &__dso_handle);
+    __register_atfork(NULL, NULL, fork_child, &__dso_handle);
     st_watch_start(argv);
-    st_stages_start(on_request);
+    st_stages_start(on_request, st_options.inherited_tee);
 }
 
 __attribute__((section(".init_array"), used)) static void (*const constructor)(int, char **, char **) = start;
 
 __attribute__((destructor)) static void end(void)
 {
+    st_stages_end();
     st_session_tell_unreached();
     st_python_end();
     st_session_tell_run();

@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 
 #include "config/preset.h"
+#include "config/tee.h"
 #include "preload/record/files.h"
 #include "preload/trace/ring.h"
 #include "preload/watch/watch.h"
@@ -72,7 +73,8 @@ static void note(const char *format, ...)
 /* Variables in the environment that are ours, with the values that are well-formed. */
 static void collect_values(char **envp)
 {
-    static const char PREFIX[] = "STAGETAP_", INTERNAL[] = "STAGETAP_INTERNAL_", RUN[] = "STAGETAP_INTERNAL_RUN=";
+    static const char PREFIX[] = "STAGETAP_", INTERNAL[] = "STAGETAP_INTERNAL_", RUN[] = "STAGETAP_INTERNAL_RUN=",
+                      TEE[] = ST_TEE_VARIABLE "=";
     for (char **entry = envp; entry && *entry; entry++) {
         const char *equals = strchr(*entry, '=');
         if (!equals || strncmp(*entry, PREFIX, sizeof(PREFIX) - 1) != 0) {
@@ -81,6 +83,8 @@ static void collect_values(char **envp)
         if (strncmp(*entry, INTERNAL, sizeof(INTERNAL) - 1) == 0) {
             if (strncmp(*entry, RUN, sizeof(RUN) - 1) == 0) {
                 st_options.inherited_run = equals + 1;
+            } else if (strncmp(*entry, TEE, sizeof(TEE) - 1) == 0) {
+                st_options.inherited_tee = equals + 1;
             }
             continue;
         }

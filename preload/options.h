@@ -39,6 +39,7 @@ struct st_options {
     bool has_stderr;        /* at the start; else 2 becomes one of the program's own files */
     char **environment; /* as the process got it: libc's own may change under another thread */
     const char *inherited_run; /* STAGETAP_INTERNAL_RUN: 32 hex digits, or NULL */
+    const char *inherited_tee; /* ST_TEE_VARIABLE, or NULL */
 
     struct st_map map;      /* rules in force; empty if there is none */
     const char *map_origin; /* presets, paths or "inline"; "" if there is no map */

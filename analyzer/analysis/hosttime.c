@@ -307,12 +307,15 @@ bool st_hosttime(const struct st_request_view *view, struct st_rowset *set)
         const struct st_span *span = &model->spans[view->spans[i]];
         uint32_t local = set->local[span->row];
         struct st_row_sums *own = &set->sums[local];
-        own->calls += span->role != ST_ROLE_REQUEST && span->role != ST_ROLE_OFF && !span->is_nested;
+        own->calls += span->role != ST_ROLE_REQUEST && span->role != ST_ROLE_OFF && !span->is_nested &&
+                      !span->is_following;
         split(span, &sums[i]);
         own->host_self_ns += sums[i].self_ns;
         for (uint32_t r = local; r != ST_NONE; r = set->sums[r].parent) {
-            set->sums[r].is_inferred |= span->is_inferred || span->is_late ||
-                                        (span->is_open && view->request && view->request->is_complete);
+            bool is_vague = span->is_late || (span->is_open && view->request && view->request->is_complete);
+            set->sums[r].is_inferred |= span->is_inferred || is_vague;
+            set->sums[r].is_unbounded |= is_vague;
+            set->sums[r].doubt_ns = span->doubt_ns > set->sums[r].doubt_ns ? span->doubt_ns : set->sums[r].doubt_ns;
         }
         spread(view, set, view->spans[i], &sums[i]);
     }

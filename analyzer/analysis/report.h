@@ -168,6 +168,7 @@ struct st_report_row {
     struct st_report_transfer_sum memsets;
     struct st_report_transfer_sum copies[ST_COPY_KINDS];
     const char *edges;       /* exact, inferred; NULL for "unattributed" */
+    struct st_figure edges_doubt_ns; /* inferred ones: the true instants are at most so much earlier */
     const char *device_time; /* measured, event, not_collected */
     int depth;               /* 0 = top level, 1 = "a/b" … for indenting */
 };

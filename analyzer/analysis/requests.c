@@ -106,6 +106,11 @@ static struct st_figure graph_nodes(const struct workplace *work, const struct s
     return (struct st_figure){sums->graph_nodes, work->has_device_time};
 }
 
+static bool has_edges(const struct st_row_sums *sums)
+{
+    return sums->row != ST_ROW_UNATTRIBUTED && !sums->is_foreign;
+}
+
 static void fill_row(const struct workplace *work, const struct st_row_sums *sums, size_t device_count,
                      struct st_report_row *row)
 {
@@ -123,9 +128,8 @@ static void fill_row(const struct workplace *work, const struct st_row_sums *sum
                                   .captured = st_known(sums->captured),
                                   .failed = st_known(sums->failed),
                                   .memsets = transfer_sum(&sums->memsets, has_device_time),
-                                  .edges = sums->row == ST_ROW_UNATTRIBUTED || sums->is_foreign ? NULL
-                                           : sums->is_inferred                                  ? "inferred"
-                                                                                                : "exact",
+                                  .edges = !has_edges(sums) ? NULL : sums->is_inferred ? "inferred" : "exact",
+                                  .edges_doubt_ns = {sums->doubt_ns, has_edges(sums) && !sums->is_unbounded},
                                   .device_time = has_device_time ? "measured" : "not_collected",
                                   .depth = model->rows[sums->row].depth};
     for (int kind = 0; kind < ST_COPY_KINDS; kind++) {

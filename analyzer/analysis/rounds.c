@@ -219,7 +219,7 @@ static struct shape_state *find_state(struct shape_state *states, size_t *count,
 static int64_t loads_until(const struct st_model *model, uint32_t trace, int64_t at_ns, size_t *at, int64_t *count)
 {
     for (; *at < model->traces[trace].span_end && model->spans[*at].begin_ns <= at_ns; ++*at) {
-        *count += model->spans[*at].role == ST_ROLE_LOAD;
+        *count += model->spans[*at].role == ST_ROLE_LOAD && !model->spans[*at].is_following;
     }
     return *count;
 }
@@ -302,7 +302,7 @@ static bool list_loads(struct st_answer *answer)
     }
     for (size_t i = 0; rounds->load_ns && i < model->span_count; i++) {
         const struct st_span *span = &model->spans[i];
-        if (span->role == ST_ROLE_LOAD && !span->is_nested && !span->is_open &&
+        if (span->role == ST_ROLE_LOAD && !span->is_nested && !span->is_following && !span->is_open &&
             st_request_of_group(span->group) == ST_NONE) {
             if (rounds->load_processes) {
                 rounds->load_processes[rounds->load_count] = process_of(model, (uint32_t)i);

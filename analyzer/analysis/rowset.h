@@ -23,7 +23,9 @@ struct st_row_sums {
     /* the parts of inclusive; unsplit: own code of which the part on a CPU is not known */
     int64_t own_cpu_ns, off_cpu_ns, unsplit_ns, in_cuda_ns, waiting_ns;
     bool is_foreign;            /* of threads, or outside requests, without a span: no host time */
-    bool is_inferred;           /* an edge is later than the true one */
+    bool is_inferred;           /* an edge is later than the true one … */
+    bool is_unbounded;          /* … nobody knows how much, */
+    int64_t doubt_ns;           /* or at most so much */
     int64_t wall_share_ns;
     int64_t launches, launches_self, graph_launches, graph_nodes, captured, failed;
     int64_t graph_nodes_told, graphs_untold; /* from what the graphs consist of; launches of graphs not known */

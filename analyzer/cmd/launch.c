@@ -102,9 +102,11 @@ bool st_launch_run(char *const *argv, const struct st_launch_watch *watch, struc
     }
     if (ret->pid == 0) {
         sigaction(SIGCHLD, &old_child, NULL);
+        if (watch->in_child != NULL) watch->in_child();
         become(argv, &old_mask, report[1]);
     }
     close(report[1]);
+    if (watch->in_parent != NULL) watch->in_parent();
     ret->started = read(report[0], &ret->exec_errno, sizeof(ret->exec_errno)) != (ssize_t)sizeof(ret->exec_errno);
     close(report[0]);
     /* The signals stay blocked: one that came just before the end must not kill us before the last line. */

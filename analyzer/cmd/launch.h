@@ -13,10 +13,13 @@ struct st_launch {
     int exit_code; /* the program's, or 128 + signal; valid when started */
 };
 
-/* Called now and then while the program runs: 0.2 s after its start, then each time after twice as long. */
+/* Who takes part. look: called now and then while the program runs, 0.2 s after its start, then each time after twice as
+ * long. in_child (NULL: none): in the new process before it becomes the program; in_parent: here, when there is one. */
 struct st_launch_watch {
     void (*look)(void *context, pid_t pid);
     void *context;
+    void (*in_child)(void);
+    void (*in_parent)(void);
 };
 
 /* Run argv (searched in PATH) in this environment and wait for it. Signals that reach this process while

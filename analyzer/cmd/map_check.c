@@ -313,15 +313,11 @@ static int code_of(const struct check *check)
 int st_map_check_run(const struct st_map_command *command)
 {
     struct check check = {.command = command, .value = command->words[1]};
-    char idle[160];
     int code = ST_EXIT_OK;
 
     if (command->word_count == 3) code = st_map_run_open(command->words[2], &check.run);
     if (code != ST_EXIT_OK) return code;
     load_map(&check);
-    if (check.verdict == ST_MAP_RIGHT && st_map_idle_rules(&check.map, idle, sizeof(idle))) {
-        st_say_error("%s: %s", check.value, idle);
-    }
     if (match(&check) && answer(&check)) {
         code = code_of(&check);
     } else {

@@ -207,13 +207,3 @@ bool st_map_load_check(const char *value, char *why, size_t why_bytes)
     st_map_load_finish(&map);
     return ok;
 }
-
-bool st_map_idle_rules(const struct st_map *map, char *ret, size_t size)
-{
-    uint32_t log = 0;
-
-    for (uint32_t i = 0; i < map->count; i++) log += map->rules[i].source == ST_MAP_LOG;
-    if (log == 0) return false;
-    snprintf(ret, size, "%u of %u rules (log) are not followed by this version: they match nothing", log, map->count);
-    return true;
-}

@@ -16,9 +16,6 @@
 bool st_map_load(const char *value, struct st_map *ret, char *why, size_t why_bytes);
 void st_map_load_finish(struct st_map *map);
 
-/* Are there rules that this version parses and does not follow (log)? `ret`: how many, in one line. */
-bool st_map_idle_rules(const struct st_map *map, char *ret, size_t size);
-
 enum st_map_verdict { ST_MAP_RIGHT, ST_MAP_MISTAKEN, ST_MAP_NO_PRESET, ST_MAP_UNREADABLE };
 
 /* One thing that is wrong: of a rule (line, column from 1), or of a whole part (line 0). */

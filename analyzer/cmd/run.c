@@ -20,15 +20,17 @@
 #include "analyzer/cmd/library.h"
 #include "analyzer/cmd/map_load.h"
 #include "analyzer/cmd/refuse.h"
+#include "analyzer/cmd/tee.h"
 
 #define AUDIT_LIBRARY "libstagetap-audit.so" /* beside the library */
 #define RUN_VARIABLE "STAGETAP_INTERNAL_RUN" /* 32 hex digits: the run that a trace belongs to */
 
-enum { KEY_EXEC = 0x1000, KEY_PRINT_ENV, KEY_SETTING /* + enum st_setting_id */ };
+enum { KEY_EXEC = 0x1000, KEY_PRINT_ENV, KEY_TEE, KEY_SETTING /* + enum st_setting_id */ };
 
 struct run_options {
     bool exec;
     bool print_env;
+    bool tee;
     char **command; /* NULL = none given */
 };
 
@@ -55,6 +57,9 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         return 0;
     case KEY_PRINT_ENV:
         options->print_env = true;
+        return 0;
+    case KEY_TEE:
+        options->tee = true;
         return 0;
     case ARGP_KEY_ARG:
         options->command = &state->argv[state->next - 1];
@@ -94,10 +99,10 @@ static char *make_doc(const struct st_setting *setting)
     return asprintf(&doc, "%s: %s; default: %s", setting->help, choices, setting->default_text) < 0 ? NULL : doc;
 }
 
-/* The options of the settings table, and two of our own. NULL = no memory; they live as long as the program. */
+/* The options of the settings table, and three of our own. NULL = no memory; they live as long as the program. */
 static const struct argp_option *make_options(void)
 {
-    struct argp_option *options = calloc(ST_SETTING_COUNT + 3, sizeof(*options));
+    struct argp_option *options = calloc(ST_SETTING_COUNT + 4, sizeof(*options));
 
     if (options == NULL) return NULL;
     for (int i = 0; i < ST_SETTING_COUNT; i++) {
@@ -115,6 +120,8 @@ static const struct argp_option *make_options(void)
     options[ST_SETTING_COUNT] = (struct argp_option){"exec", KEY_EXEC, NULL, 0, "become CMD; no line at the end", 2};
     options[ST_SETTING_COUNT + 1] =
         (struct argp_option){"print-env", KEY_PRINT_ENV, NULL, 0, "print the export lines for a shell; run nothing", 2};
+    options[ST_SETTING_COUNT + 2] = (struct argp_option){
+        "tee", KEY_TEE, NULL, 0, "copy what CMD prints, and take the lines for log rules from the copy", 2};
     return options;
 }
 
@@ -260,33 +267,57 @@ static void say_where(const uint8_t run[16], const struct st_launch *launch, con
     st_found_finish(&found);
 }
 
-/* One line where the map has rules that nothing follows in this version. */
-static void say_idle_rules(void)
+/* The map whose log rules --tee is for; false: said why. */
+static bool load_tee_map(struct st_map *map)
 {
     const char *value = getenv(st_settings[ST_SET_MAP].variable);
-    struct st_map map;
     char why[ST_WHY_BYTES];
+    bool has_log = false;
 
-    if (value == NULL || value[0] == '\0') return;
-    if (st_map_load(value, &map, why, sizeof(why)) && st_map_idle_rules(&map, why, sizeof(why))) {
+    if (value != NULL && value[0] != '\0' && !st_map_load(value, map, why, sizeof(why))) {
         st_say_error("%s: %s", st_settings[ST_SET_MAP].variable, why);
+        return false;
     }
-    st_map_load_finish(&map);
+    for (uint32_t i = 0; i < map->count; i++) has_log = has_log || map->rules[i].source == ST_MAP_LOG;
+    if (!has_log) st_say_error("--tee: no log rule in the map; give one with -m, or leave --tee out");
+    return has_log;
 }
 
-static int run_target(char **command)
+/* Have the output copied. False: said why. */
+static bool begin_tee(struct st_map *map, struct st_launch_watch *watch)
+{
+    char why[ST_WHY_BYTES];
+
+    if (!load_tee_map(map)) return false;
+    if (!st_tee_open(map, why, sizeof(why))) {
+        st_say_error("--tee: %s", why);
+        return false;
+    }
+    watch->in_child = st_tee_enter_child;
+    watch->in_parent = st_tee_let_go;
+    return true;
+}
+
+static int run_target(char **command, bool tee)
 {
     struct st_aftermath aftermath;
-    struct st_launch_watch watch = {st_aftermath_look, &aftermath};
+    struct st_map map = {0};
+    struct st_launch_watch watch = {.look = st_aftermath_look, .context = &aftermath};
     struct st_launch launch;
     uint8_t run[16] = {0};
     char run_text[33];
     int code;
 
+    if (tee && !begin_tee(&map, &watch)) {
+        st_map_load_finish(&map);
+        return ST_EXIT_RUN_FAILED;
+    }
     set_run_id(run, run_text);
     st_aftermath_begin(&aftermath, run_text);
-    if (!st_launch_run(command, &watch, &launch)) {
-        st_say_error("cannot start a process: %s", strerror(errno));
+    bool is_run = st_launch_run(command, &watch, &launch);
+    if (!is_run) st_say_error("cannot start a process: %s", strerror(errno));
+    if (is_run && tee) st_tee_finish();
+    if (!is_run) {
         code = ST_EXIT_RUN_FAILED;
     } else if (!launch.started) {
         code = cannot_execute(command[0], launch.exec_errno);
@@ -294,6 +325,7 @@ static int run_target(char **command)
         say_where(run, &launch, command[0], &aftermath);
         code = launch.exit_code;
     }
+    st_map_load_finish(&map);
     st_aftermath_end(&aftermath);
     return code;
 }
@@ -316,6 +348,10 @@ static int run(int argc, char **argv)
         st_say_error("run: no command given; stagetap run [OPTION…] [--] CMD ARG…");
         return ST_EXIT_RUN_FAILED;
     }
+    if (options.tee && (options.exec || options.print_env)) {
+        st_say_error("run: --tee copies while the program runs: not with %s", options.exec ? "--exec" : "--print-env");
+        return ST_EXIT_RUN_FAILED;
+    }
     if (!st_environment_is_usable(environ, why)) {
         st_say_error("%s", why);
         return ST_EXIT_RUN_FAILED;
@@ -326,12 +362,11 @@ static int run(int argc, char **argv)
     }
     if (!put_in_front("LD_PRELOAD", " :", library)) return ST_EXIT_RUN_FAILED;
     if (wants_audit() && !set_audit(library)) return ST_EXIT_RUN_FAILED;
-    say_idle_rules();
     if (options.print_env) {
         print_environment();
         return ST_EXIT_OK;
     }
-    if (!options.exec) return run_target(options.command);
+    if (!options.exec) return run_target(options.command, options.tee);
     fflush(NULL);
     execvp(options.command[0], options.command);
     return cannot_execute(options.command[0], errno);

@@ -28,7 +28,7 @@ struct st_raw_end { /* SPAN_END */
     int64_t how, at_ticks, span, cpu_ns, late_ticks, inferred;
 };
 struct st_raw_mark { /* MARK */
-    int64_t kind, at_ticks, span, a, b;
+    int64_t kind, at_ticks, span, a, b; /* step end: b > 0 was concluded, b - 1 = how late at most */
 };
 struct st_raw_host_run { /* HOST_RUN */
     int64_t function, begin_ticks, duration_ticks, argument;

@@ -47,6 +47,8 @@ struct st_host_name {
 
 struct st_iteration { /* a step that a mark closed, see link_steps.c */
     int64_t begin_ns, end_ns;
+    int64_t late_ns;  /* the true end is at most so much earlier … */
+    bool is_inferred; /* … as it was concluded, not seen */
     uint32_t parent, span;       /* indices into spans[] once linked */
     uint32_t parent_id, span_id;
 };

@@ -55,7 +55,10 @@ bool st_link_times(struct st_builder *builder)
         end = later(end, builder->ends[i].at_ticks);
     }
     for (size_t i = 0; i < builder->mark_count; i++) {
-        builder->marks[i].at_ticks = st_clock_convert(host, builder->marks[i].at_ticks);
+        struct st_raw_mark *mark = &builder->marks[i]; /* only ends of steps are kept */
+        int64_t late = mark->b - 1;
+        convert_edge(host, &mark->at_ticks, &late);
+        mark->b = mark->b > 0 ? late + 1 : 0;
     }
     for (size_t i = 0; i < builder->graph_event_count; i++) {
         struct st_graph_event *event = &builder->graph_events[i];
@@ -222,7 +225,8 @@ static bool make_spans(struct st_builder *builder)
                                            .thread = st_link_thread(builder, begin->thread),
                                            .rule = (uint32_t)begin->rule,
                                            .doubt_ns = begin->late_ticks,
-                                           .is_inferred = begin->inferred != 0,
+                                           .is_inferred = begin->inferred != ST_EDGE_SEEN,
+                                           .is_following = begin->inferred == ST_EDGE_FOLLOWING,
                                            .role = (uint8_t)begin->role,
                                            .is_open = true};
         builder->span_raw[i] = (struct st_span_raw){

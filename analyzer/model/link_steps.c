@@ -75,7 +75,9 @@ static void find_iterations(struct st_builder *builder, int64_t *closed, uint32_
         int64_t end = builder->marks[i].at_ticks < span->end_ns ? builder->marks[i].at_ticks : span->end_ns;
         if (end >= begin) {
             builder->iterations[builder->iteration_count++] = (struct st_iteration){
-                .begin_ns = begin, .end_ns = end, .parent = stage, .parent_id = span->id, .span_id = next_id++};
+                .begin_ns = begin, .end_ns = end, .parent = stage, .parent_id = span->id, .span_id = next_id++,
+                .late_ns = builder->marks[i].b > 0 ? builder->marks[i].b - 1 : 0,
+                .is_inferred = builder->marks[i].b > 0};
             closed[stage] = end;
         }
     }
@@ -99,6 +101,8 @@ static bool add_spans(struct st_builder *builder)
     for (size_t i = 0; i < builder->iteration_count; i++) {
         const struct st_iteration *iteration = &builder->iterations[i];
         const struct st_raw_begin *stage = &builder->begins[iteration->parent];
+        const struct st_iteration *before =
+            i > 0 && iteration[-1].parent == iteration->parent ? &iteration[-1] : NULL;
         const struct st_raw_begin begin = {.thread = stage->thread,
                                            .role = ST_ROLE_STEP,
                                            .at_ticks = iteration->begin_ns,
@@ -106,9 +110,12 @@ static bool add_spans(struct st_builder *builder)
                                            .parent = iteration->parent_id,
                                            .name = -stage->name,
                                            .request = stage->request,
-                                           .rule = NO_RULE};
+                                           .rule = NO_RULE,
+                                           .late_ticks = before ? before->late_ns : stage->late_ticks,
+                                           .inferred = before ? before->is_inferred : stage->inferred};
         const struct st_raw_end end = {
-            .how = ST_END_MARKED, .at_ticks = iteration->end_ns, .span = iteration->span_id};
+            .how = ST_END_MARKED, .at_ticks = iteration->end_ns, .span = iteration->span_id,
+            .late_ticks = iteration->late_ns, .inferred = iteration->is_inferred};
         if (!st_builder_span_begin(builder, &begin) || !st_builder_span_end(builder, &end)) {
             return false;
         }

@@ -108,6 +108,7 @@ struct st_span {
     bool is_open;   /* no end was recorded */
     bool is_late;   /* the end is later than the true one (abandoned) */
     bool is_inferred; /* an edge was concluded, not seen */
+    bool is_following; /* no entry of its own: its thread works for the one that entered the stage */
     bool is_nested; /* inside a span of the same row: no entry of its own */
 };
 

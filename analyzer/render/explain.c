@@ -185,7 +185,11 @@ const struct st_explanation st_explanations[] = {
     {"failed", "failed", "CUDA calls of the row that returned an error: they launch nothing."},
     {"memsets", "memsets", "Fills of device memory: number, bytes, device time."},
     {"edges", "edges",
-     "How begin and end of the row are known: exact, or inferred (left by longjmp, or open when the trace ended)."},
+     "How begin and end of the row are known: exact, or inferred (from a printed line or a stack, left by longjmp, or open "
+     "when the trace ended)."},
+    {"edges_doubt_ns", "≈",
+     "Of a row with inferred edges: its begins and ends were in truth at most so much earlier than noted; – if nobody "
+     "knows how much."},
     {"exact", "exact", "Begin and end of the row were seen."},
     {"inferred", "inferred", "Begin or end of the row was not seen itself: it is known from what came later."},
     {"copies", "copies", "Copies, one per operation, staged or not; by direction: h2d, d2h, d2d, p2p."},

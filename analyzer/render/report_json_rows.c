@@ -81,6 +81,7 @@ static void write_row(struct st_json *json, const struct st_report_row *row)
     for (int kind = 0; kind < ST_COPY_KINDS; kind++) write_sum(json, kinds[kind], &row->copies[kind]);
     st_json_end(json);
     st_json_string(json, "edges", row->edges);
+    st_json_figure(json, "edges_doubt_ns", row->edges_doubt_ns);
     st_json_string(json, "device_time", row->device_time);
     st_json_end(json);
 }

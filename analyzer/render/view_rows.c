@@ -83,12 +83,18 @@ static void add_device_cells(struct st_grid *grid, const struct st_report_row *r
     st_grid_add_value(grid, known, found->self_ns);
 }
 
+static bool is_inferred(const struct st_report_row *row)
+{
+    return row->edges != NULL && strcmp(row->edges, "inferred") == 0;
+}
+
 static void add_row(struct st_grid *grid, const struct st_report_request *request, const struct st_report_row *row,
                     size_t device_count, bool graphs, bool has_wall, bool indent)
 {
     char name[1024];
 
-    snprintf(name, sizeof(name), "%*s%.900s", indent && row->depth < 16 ? row->depth * 2 : 0, "", row->name);
+    snprintf(name, sizeof(name), "%*s%.900s%s", indent && row->depth < 16 ? row->depth * 2 : 0, "", row->name,
+             indent && is_inferred(row) ? " ≈" : "");
     st_grid_add_text(grid, name);
     st_grid_add_value(grid, true, row->calls);
     if (has_wall) add_figure(grid, row->wall_share_ns);
@@ -130,6 +136,31 @@ static bool show_rows(const struct st_report_request *request, bool has_wall, co
     return ok;
 }
 
+/* Below the table: what ≈ means, and how much. */
+static void say_doubt(const struct st_report_request *request, const struct st_filter *filter,
+                      const struct st_style *style)
+{
+    char text[ST_NUMBER_BYTES];
+    bool any = false, known = true;
+    int64_t most_ns = 0;
+
+    for (size_t i = 0; i < request->stage_count; i++) {
+        const struct st_report_row *row = &request->stages[i];
+        if (!is_inferred(row) || !st_row_is_within(row->name, filter->stage)) continue;
+        any = true;
+        known = known && row->edges_doubt_ns.known;
+        if (row->edges_doubt_ns.value > most_ns) most_ns = row->edges_doubt_ns.value;
+    }
+    if (!any) return;
+    struct st_scale scale = st_scale_time(style->unit, most_ns);
+    if (known) {
+        st_style_line(style, "≈ edges are inferred from what came later: in truth at most %s %s earlier",
+                      st_scale_show(&scale, most_ns, text), scale.name);
+    } else {
+        st_style_line(style, "≈ edges are inferred from what came later: how much earlier they were is not known");
+    }
+}
+
 bool st_view_rows(const struct st_report_request *request, const struct st_filter *filter, const struct st_style *style)
 {
     bool is_there = filter->stage == NULL;
@@ -141,7 +172,9 @@ bool st_view_rows(const struct st_report_request *request, const struct st_filte
     if (!is_there && style->format != ST_GRID_FORMAT_CSV) {
         st_style_line(style, "no row %s in request %s", filter->stage, st_request_name(request->id, name));
     }
-    return show_rows(request, true, filter, style);
+    bool ok = show_rows(request, true, filter, style);
+    if (style->format == ST_GRID_FORMAT_TEXT) say_doubt(request, filter, style);
+    return ok;
 }
 
 bool st_view_outside(const struct st_report *report, const struct st_filter *filter, const struct st_style *style)

@@ -96,8 +96,8 @@ void st_span_begin(struct st_thread *thread, uint32_t name, uint32_t rule);
 /* `end NAME`: close it if it is open. */
 void st_span_end(struct st_thread *thread, uint32_t name);
 
-/* `begin request`: the request that an earlier one opened ends here, and a new one begins; inside any other request
- * nothing happens. `end request` closes it. */
+/* `begin request`: the request that an earlier one opened ends here, and so does a stage begun outside (`load`), and a new
+ * one begins; inside any other request nothing happens. `end request` closes it. */
 void st_span_begin_request(struct st_thread *thread, uint32_t rule);
 void st_span_end_request(struct st_thread *thread);
 
@@ -111,6 +111,23 @@ static inline void st_span_doubt(struct st_thread *thread, bool is_inferred, uin
     thread->is_inferred = is_inferred;
     thread->late_ticks = late_ticks;
 }
+
+/* Edges that this thread makes from now on, until it is said again, were at `at_ticks`, not now; 0: now. Whoever says an
+ * instant says 0 before it returns. */
+static inline void st_span_at(struct st_thread *thread, uint64_t at_ticks)
+{
+    thread->edge_ticks = at_ticks;
+}
+
+/* Stages that this thread begins from now on, until it is said again, are another thread's, which it works for: no entries
+ * of its own. Whoever says true says false before it returns. */
+static inline void st_span_following(struct st_thread *thread, bool is_following)
+{
+    thread->is_following = is_following;
+}
+
+/* An iteration of the stage `name` (0: of the innermost one) ends. */
+void st_span_step_end(struct st_thread *thread, uint32_t name);
 
 /* ---- row names ---- */
 

@@ -14,6 +14,17 @@
 
 static _Atomic uint32_t last_span, last_request;
 
+static uint64_t edge_ticks(const struct st_thread *thread)
+{
+    return thread->edge_ticks ? thread->edge_ticks : st_ticks();
+}
+
+/* What it was at an earlier instant is not known. */
+static uint64_t edge_cpu_ns(const struct st_thread *thread)
+{
+    return thread->edge_ticks ? 0 : st_sys_thread_cpu_ns();
+}
+
 static void emit_begin(struct st_thread *thread, const struct st_open_span *open, uint32_t parent, uint32_t rule)
 {
     struct st_slot *slot = st_ring_reserve(thread, 1);
@@ -21,28 +32,28 @@ static void emit_begin(struct st_thread *thread, const struct st_open_span *open
         slot->kind = ST_SLOT_SPAN_BEGIN;
         slot->code = open->role;
         slot->span = open->span;
-        slot->end = st_sys_thread_cpu_ns();
-        slot->begin = st_ticks();
+        slot->end = edge_cpu_ns(thread);
+        slot->begin = edge_ticks(thread);
         slot->result = (int32_t)rule;
         slot->flags = open->name;
         slot->a = parent;
         slot->b = open->request;
         slot->c = thread->late_ticks;
-        slot->d = thread->is_inferred;
+        slot->d = thread->is_following ? ST_EDGE_FOLLOWING : thread->is_inferred ? ST_EDGE_INFERRED : ST_EDGE_SEEN;
         st_ring_commit(thread, 1);
     }
 }
 
 static void emit_end(struct st_thread *thread, uint32_t span, enum st_span_end how)
 {
-    uint64_t at = st_ticks();
+    uint64_t at = edge_ticks(thread);
     struct st_slot *slot = st_ring_reserve(thread, 1);
     if (slot) {
         slot->kind = ST_SLOT_SPAN_END;
         slot->code = (uint16_t)how;
         slot->span = span;
         slot->begin = at;
-        slot->end = st_sys_thread_cpu_ns();
+        slot->end = edge_cpu_ns(thread);
         slot->c = thread->late_ticks;
         slot->d = thread->is_inferred;
         st_ring_commit(thread, 1);
@@ -213,6 +224,9 @@ void st_span_end(struct st_thread *thread, uint32_t name)
 void st_span_begin_request(struct st_thread *thread, uint32_t rule)
 {
     st_span_end_request(thread);
+    while (thread->open_span_count && innermost(thread)->by_mark && innermost(thread)->request == 0) {
+        pop(thread, ST_END_REPLACED);
+    }
     if (st_span_enter(thread, ST_ROLE_REQUEST, 0, rule)) {
         innermost(thread)->by_mark = 1;
     }
@@ -225,5 +239,19 @@ void st_span_end_request(struct st_thread *thread)
             pop_through(thread, i, ST_END_MARKED);
             return;
         }
+    }
+}
+
+void st_span_step_end(struct st_thread *thread, uint32_t name)
+{
+    struct st_slot *slot = st_ring_reserve(thread, 1);
+    if (slot) {
+        slot->kind = ST_SLOT_MARK;
+        slot->code = ST_MARK_STEP_END;
+        slot->span = thread->span;
+        slot->begin = edge_ticks(thread);
+        slot->a = name ? name : innermost_stage_name(thread);
+        slot->b = thread->is_inferred ? thread->late_ticks + 1 : 0;
+        st_ring_commit(thread, 1);
     }
 }

@@ -199,6 +199,8 @@ static void reset_position(struct st_thread *thread)
     thread->frame_count = 0;
     thread->runtime_depth = thread->driver_depth = 0;
     thread->pushed_count = thread->pushed_beyond = 0;
+    thread->posts_seen = 0;
+    thread->has_called = false;
     thread->is_busy = false;
 }
 

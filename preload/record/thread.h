@@ -76,7 +76,9 @@ struct st_thread {
     uint32_t frame_count; /* watched functions in progress */
     bool is_busy; /* something is being recorded: a signal handler that comes now is not (st_thread_claim) */
     bool is_inferred;    /* edges of spans made now are not seen, but concluded (st_span_doubt) */
+    bool is_following;   /* … and another thread's (st_span_following) */
     uint64_t late_ticks; /* … and may have been so much earlier */
+    uint64_t edge_ticks; /* … and are noted for this instant, not for now; 0 = for now (st_span_at) */
     uint8_t runtime_depth, driver_depth; /* watched calls in progress, by layer */
 
     uint32_t index; /* THREAD.thread, from 1 */
@@ -95,6 +97,8 @@ struct st_thread {
     uint32_t pushed_count;
     uint32_t pushed_beyond; /* deeper than there is room */
 
+    uint64_t posts_seen;    /* preload/stages: what other threads printed, read up to here */
+    bool has_called;        /* … a CUDA call, since it reads what is printed */
     uint32_t python_count;
     uint32_t python_beyond; /* deeper than there is room */
     uint64_t python_names_due; /* ticks from which on names are noted again */

@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "log.h"
 #include "nvtx.h"
 #include "preload/record/record.h"
 #include "preload/watch/watch.h"
@@ -28,6 +29,7 @@ static struct {
     void (*on_request)(void);
     uint32_t names[ST_STAGES_MAX_RULES]; /* row name of a rule's name, 0 = none or to be expanded */
     bool is_expanded[ST_STAGES_MAX_RULES];
+    uint8_t roles[ST_STAGES_MAX_RULES]; /* enum st_map_role, as it is in force (role_in_force) */
     _Atomic uint64_t matched[ST_STAGES_MAX_RULES];
     _Atomic uint32_t expanded[MAX_EXPANDED]; /* row names */
     _Atomic uint32_t expanded_count;
@@ -60,21 +62,42 @@ static uint32_t expanded_name(struct st_thread *thread, const char *name, const 
     return row;
 }
 
-bool st_stages_match(enum st_map_source source, struct st_thread *thread, const char *text,
-                     struct st_stage_match *ret_match)
+/* The first rule that matches; false: none. */
+static bool find_rule(enum st_map_source source, const char *text, struct st_map_capture *ret_captures,
+                      uint32_t *ret_rule)
 {
-    struct st_map_capture captures[ST_MAP_MAX_CAPTURES];
-
     if (!st_stages_uses(source)) return false;
     if (source == ST_MAP_PYTHON) st_recognise_see(text);
     for (uint32_t i = 0, count = rule_count(); i < count; i++) {
         const struct st_map_rule *rule = &stages.map->rules[i];
-        if (rule->source != source || !st_map_glob(rule->pattern, text, captures)) continue;
-        ret_match->rule = (uint16_t)i;
-        ret_match->name = stages.is_expanded[i] ? expanded_name(thread, rule->name, captures) : stages.names[i];
+        if (rule->source != source || !st_map_glob(rule->pattern, text, ret_captures)) continue;
+        *ret_rule = i;
         return true;
     }
     return false;
+}
+
+bool st_stages_match(enum st_map_source source, struct st_thread *thread, const char *text,
+                     struct st_stage_match *ret_match)
+{
+    struct st_map_capture captures[ST_MAP_MAX_CAPTURES];
+    uint32_t rule;
+
+    if (!find_rule(source, text, captures, &rule)) return false;
+    ret_match->rule = (uint16_t)rule;
+    ret_match->name = stages.is_expanded[rule] ? expanded_name(thread, stages.map->rules[rule].name, captures)
+                                               : stages.names[rule];
+    return true;
+}
+
+bool st_stages_match_part(enum st_map_source source, const char *text, struct st_stage_match *ret_match)
+{
+    struct st_map_capture captures[ST_MAP_MAX_CAPTURES];
+    uint32_t rule;
+
+    if (!find_rule(source, text, captures, &rule) || stages.is_expanded[rule]) return false;
+    *ret_match = (struct st_stage_match){(uint16_t)rule, stages.names[rule]};
+    return true;
 }
 
 /* For preload/watch, inside a dl_iterate_phdr callback. */
@@ -91,6 +114,25 @@ static bool match_symbol(const char *symbol, uint16_t *ret_rule, uint32_t *ret_s
 bool st_stages_uses(enum st_map_source source)
 {
     return atomic_load_explicit(&stages.rules_of_source[source], memory_order_relaxed) > 0;
+}
+
+/* A line is an instant: with it a stage or request begins that has no end of its own, or an iteration ends. */
+static enum st_map_role role_in_force(const struct st_map_rule *rule)
+{
+    enum st_map_role role = (enum st_map_role)rule->role;
+
+    if (rule->source != ST_MAP_LOG) return role;
+    switch (role) {
+    case ST_MAP_STAGE:
+    case ST_MAP_LOAD:
+        return ST_MAP_BEGIN;
+    case ST_MAP_REQUEST:
+        return ST_MAP_BEGIN_REQUEST;
+    case ST_MAP_STEP:
+        return ST_MAP_STEP_END;
+    default:
+        return role;
+    }
 }
 
 const struct st_map_rule *st_stages_rule(uint32_t n)
@@ -112,6 +154,7 @@ static void take_rules(const struct st_map *map)
     for (uint32_t i = rule_count(); i < end; i++) {
         const struct st_map_rule *rule = &map->rules[i];
         count[rule->source]++;
+        stages.roles[i] = (uint8_t)role_in_force(rule);
         stages.is_expanded[i] = strchr(rule->name, '$') != NULL;
         if (rule->name[0] != '\0' && !stages.is_expanded[i]) stages.names[i] = st_row_name(NULL, rule->name);
     }
@@ -146,9 +189,20 @@ bool st_stages_add_python(void)
     return st_stages_uses(ST_MAP_PYTHON);
 }
 
-void st_stages_start(void (*on_request)(void))
+void st_stages_start(void (*on_request)(void), const char *tee)
 {
     stages.on_request = on_request;
+    if (st_stages_uses(ST_MAP_LOG)) st_lines_start(tee);
+}
+
+void st_stages_end(void)
+{
+    if (st_stages_uses(ST_MAP_LOG)) st_lines_end();
+}
+
+void st_stages_fork_child(void)
+{
+    if (st_stages_uses(ST_MAP_LOG)) st_lines_fork_child();
 }
 
 /* ---- entering and leaving ---- */
@@ -173,13 +227,46 @@ static uint64_t enter_span(struct st_thread *thread, enum st_span_role role, uin
     return span != 0 ? make_token(rule, span) : ST_WATCH_BYPASS;
 }
 
+void st_stage_mark(struct st_thread *thread, uint16_t rule, uint32_t name)
+{
+    switch ((enum st_map_role)stages.roles[rule]) {
+    case ST_MAP_BEGIN:
+        st_span_begin(thread, name, rule);
+        return;
+    case ST_MAP_END:
+        st_span_end(thread, name);
+        return;
+    case ST_MAP_STEP_END:
+        st_span_step_end(thread, name);
+        return;
+    case ST_MAP_BEGIN_REQUEST:
+        st_span_begin_request(thread, rule);
+        return;
+    case ST_MAP_END_REQUEST:
+        st_span_end_request(thread);
+        return;
+    default: /* has an extent */
+        return;
+    }
+}
+
+enum st_map_role st_stages_role(uint16_t rule)
+{
+    return (enum st_map_role)stages.roles[rule];
+}
+
+void st_stages_count(uint16_t rule)
+{
+    atomic_fetch_add_explicit(&stages.matched[rule], 1, memory_order_relaxed);
+}
+
 uint64_t st_stage_enter(uint16_t rule, uint32_t name)
 {
-    enum st_map_role role = (enum st_map_role)stages.map->rules[rule].role;
+    enum st_map_role role = (enum st_map_role)stages.roles[rule];
     struct st_thread *thread;
 
     if (st_suppress > 0 || !st_stages_rule_counts(rule)) return ST_WATCH_BYPASS;
-    atomic_fetch_add_explicit(&stages.matched[rule], 1, memory_order_relaxed);
+    st_stages_count(rule);
     if ((role == ST_MAP_REQUEST || role == ST_MAP_BEGIN_REQUEST) && stages.on_request != NULL)
         st_watch_call_saved(call_on_request, NULL);
     thread = st_thread_self();
@@ -198,16 +285,10 @@ uint64_t st_stage_enter(uint16_t rule, uint32_t name)
     case ST_MAP_STEP_END:
         return make_token(rule, name);
     case ST_MAP_BEGIN:
-        st_span_begin(thread, name, rule);
-        return ST_WATCH_BYPASS;
     case ST_MAP_END:
-        st_span_end(thread, name);
-        return ST_WATCH_BYPASS;
     case ST_MAP_BEGIN_REQUEST:
-        st_span_begin_request(thread, rule);
-        return ST_WATCH_BYPASS;
     case ST_MAP_END_REQUEST:
-        st_span_end_request(thread);
+        st_stage_mark(thread, rule, name);
         return ST_WATCH_BYPASS;
     }
     return ST_WATCH_BYPASS;
@@ -219,8 +300,8 @@ void st_stage_leave(uint64_t token, int how)
     uint32_t rule = (uint32_t)(token >> 32) - 1;
 
     if (thread == NULL || token == ST_WATCH_BYPASS) return;
-    if (stages.map->rules[rule].role == ST_MAP_STEP_END) {
-        st_emit_mark(thread, ST_MARK_STEP_END, (uint32_t)token, 0);
+    if (stages.roles[rule] == ST_MAP_STEP_END) {
+        st_span_step_end(thread, (uint32_t)token);
     } else {
         st_span_leave(thread, (uint32_t)token, (enum st_span_end)how);
     }
@@ -228,7 +309,7 @@ void st_stage_leave(uint64_t token, int how)
 
 void st_stage_instant(uint16_t rule, uint32_t name)
 {
-    enum st_map_role role = (enum st_map_role)stages.map->rules[rule].role;
+    enum st_map_role role = (enum st_map_role)stages.roles[rule];
 
     if (role != ST_MAP_BEGIN && role != ST_MAP_END && role != ST_MAP_STEP_END && role != ST_MAP_BEGIN_REQUEST &&
         role != ST_MAP_END_REQUEST)
@@ -284,6 +365,8 @@ void st_stages_capabilities(struct st_rows *rows)
         }
         add_capability(rows, "python", state, why);
     }
-    if (st_stages_uses(ST_MAP_LOG))
-        add_capability(rows, "log", ST_CAP_NOT_COLLECTED, "this version cannot read the program's output");
+    if (st_stages_uses(ST_MAP_LOG)) {
+        state = st_lines_state(is_source_seen(ST_MAP_LOG), &why);
+        add_capability(rows, "log", state, why);
+    }
 }

@@ -29,9 +29,16 @@ bool st_stages_wants_python(void);
  * preset is recognised (recognise.h). Is there any Python rule now? Plain C, no allocation; one thread at a time. */
 bool st_stages_add_python(void);
 
-/* Constructor, after st_watch_start(). `on_request` is called each time before a request opens (plain C). */
-void st_stages_start(void (*on_request)(void));
+/* Constructor, after st_watch_start(). `on_request` is called each time before a request opens (plain C). `tee`: what
+ * ST_TEE_VARIABLE says, or NULL. */
+void st_stages_start(void (*on_request)(void), const char *tee);
 
+
+/* The program ends: the last that can be seen of it. Destructor. */
+void st_stages_end(void);
+
+/* In the child of fork(): nothing was printed yet. */
+void st_stages_fork_child(void);
 /* ---- hooks of preload/watch (st_watch_hooks), also used by the other sources ---- */
 
 /*
@@ -45,6 +52,9 @@ void st_stage_leave(uint64_t token, int how); /* how: enum st_span_end */
 /* An instant that `rule` matched (a mark): only `begin …`, `end …` and `step-end` mean something for it. */
 void st_stage_instant(uint16_t rule, uint32_t name);
 
+/* The same without counting it, on a thread that is claimed: what `rule` makes of an instant. General registers only. */
+void st_stage_mark(struct st_thread *thread, uint16_t rule, uint32_t name);
+
 /* ---- for the sources ---- */
 
 struct st_stage_match {
@@ -57,6 +67,16 @@ struct st_stage_match {
  * any thread. */
 bool st_stages_match(enum st_map_source source, struct st_thread *thread, const char *text,
                      struct st_stage_match *ret_match);
+
+/* The same for a text that may go on: a rule that makes its name of the text does not match yet. */
+bool st_stages_match_part(enum st_map_source source, const char *text, struct st_stage_match *ret_match);
+
+/* What the rule means, for a line as for any other source: a line never has an extent, so NAME is `begin NAME`, and so
+ * on. */
+enum st_map_role st_stages_role(uint16_t rule);
+
+/* The rule matched once more. */
+void st_stages_count(uint16_t rule);
 
 /* Is there a rule of this source? */
 bool st_stages_uses(enum st_map_source source);
@@ -72,7 +92,7 @@ bool st_stages_rule_counts(uint32_t rule);
 /* How often rule `rule` was entered (kernel rules: 0, the reader counts). */
 uint64_t st_stages_matched(uint32_t rule);
 
-/* Append CAPABILITY rows: symbol, nvtx, and what this version cannot look for yet. */
+/* Append CAPABILITY rows: symbol, nvtx, and the others that a rule asks for. */
 void st_stages_capabilities(struct st_rows *rows);
 
 #endif

@@ -195,6 +195,13 @@ enum st_memory {
 
 enum st_span_role { ST_ROLE_STAGE = 1, ST_ROLE_REQUEST = 2, ST_ROLE_STEP = 3, ST_ROLE_LOAD = 4, ST_ROLE_OFF = 5 };
 
+/* How the edge of a span is known. */
+enum st_edge {
+    ST_EDGE_SEEN = 0,
+    ST_EDGE_INFERRED = 1,
+    ST_EDGE_FOLLOWING = 2, /* inferred; an entry of another thread, for which this one works */
+};
+
 enum st_span_end {
     ST_END_RETURN = 0,
     ST_END_THROWN = 1,    /* an exception passed through */

@@ -99,6 +99,29 @@ const char *st_watch_own_file(void);
 /* The function behind one of our thunks; any other address comes back unchanged. */
 void *st_watch_unwrap(void *address);
 
+/* ---- functions of libc, for the stage source `log` ---- */
+
+/* A function of libc that callers shall reach through another one. Constant. */
+struct st_watch_redirect {
+    const char *name;
+    const void *ours; /* NULL: callers stay; only `real` is wanted */
+    void **real;      /* gets libc's own function before any caller reaches `ours`; NULL: not wanted */
+};
+struct st_watch_redirected {
+    uint32_t symbols, slots, words; /* written: entries of libc's symbol table, slots bound earlier, pointers in its data */
+    uint32_t refused;               /* places that the system did not let us write */
+};
+
+/*
+ * Have libc's symbol table name `ours` for each function of the list, under all its names, and rewrite the slots that
+ * were bound before. `words`: a function whose address libc keeps in data that is read-only after relocation (tables of
+ * functions): those words get `words->ours`, its symbol stays as it is. Once, from the constructor, after
+ * st_watch_start(): objects that come later are bound by the loader itself. Functions that this libc has not are left
+ * out: their `real` stays NULL.
+ */
+void st_watch_redirect(const struct st_watch_redirect *list, uint32_t count, const struct st_watch_redirect *words,
+                       struct st_watch_redirected *ret);
+
 /* ---- what was done ---- */
 
 struct st_watch_stats {

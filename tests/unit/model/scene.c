@@ -146,7 +146,8 @@ static void add_spans(struct st_builder *builder, const struct scene *scene)
         assert_true(st_builder_mark(builder, &(struct st_raw_mark){.kind = ST_MARK_STEP_END,
                                                                    .at_ticks = mark->at * US,
                                                                    .span = mark->span,
-                                                                   .a = (int64_t)name + 1}));
+                                                                   .a = (int64_t)name + 1,
+                                                                   .b = mark->late ? mark->late * US + 1 : 0}));
     }
 }
 

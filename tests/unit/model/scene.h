@@ -64,6 +64,7 @@ struct scene_mark { /* `NAME step-end` on the thread of the span that is open */
     int64_t at; /* µs */
     uint32_t span;
     const char *name; /* one of the spans' */
+    int64_t late;     /* µs; > 0: concluded */
 };
 struct scene {
     const struct scene_span *spans;

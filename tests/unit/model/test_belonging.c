@@ -278,7 +278,7 @@ static void step_end(void **state)
         {1, ST_ROLE_STAGE, "sample", 100, 500, 2, 1, 1, 0, 0},
         {1, ST_ROLE_STAGE, "unet", 220, 390, 3, 2, 1, 0, 0},
     };
-    static const struct scene_mark marks[] = {{400, 2, "sample"}, {200, 2, "sample"}, {450, 1, "sample"}};
+    static const struct scene_mark marks[] = {{400, 2, "sample"}, {200, 2, "sample", 7}, {450, 1, "sample"}};
     static const struct scene_call calls[] = {
         {1, LAUNCH, 110, 112, 2, 1}, {1, LAUNCH, 210, 212, 2, 2}, {1, LAUNCH, 230, 232, 3, 3},
         {1, LAUNCH, 410, 412, 2, 4}};
@@ -298,6 +298,14 @@ static void step_end(void **state)
     };
     assert_int_equal(report.requests[0].steps, 2);
     scene_expect_rows(&report.requests[0], 0, rows, 4);
+    const struct st_report_row *sample = &report.requests[0].stages[0], *step = &report.requests[0].stages[1];
+    assert_string_equal(step->edges, "inferred"); /* the first mark was concluded, and may be 7 µs late */
+    assert_true(step->edges_doubt_ns.known);
+    assert_int_equal(step->edges_doubt_ns.value, 7000);
+    assert_string_equal(report.requests[0].stages[2].edges, "exact");
+    assert_int_equal(report.requests[0].stages[2].edges_doubt_ns.value, 0);
+    assert_false(report.requests[0].stages[3].edges_doubt_ns.known); /* unattributed has no edges */
+    assert_string_equal(sample->edges, "inferred"); /* its row includes the one below */
     st_report_finish(&report);
 }
 

@@ -161,6 +161,47 @@ static void begun_requests_end_with_their_successor(void **state)
     assert_string_equal(written(thread), " + -");
 }
 
+static void begun_loads_end_with_the_request(void **state)
+{
+    struct st_thread *thread = st_thread_self();
+    st_span_begin(thread, name_of("load/unet"), 1);
+    assert_int_equal(thread->open_spans[0].role, ST_ROLE_LOAD);
+    st_span_begin_request(thread, 2);
+    assert_int_equal(thread->open_span_count, 1);
+    st_span_begin(thread, name_of("loading"), 3);
+    assert_int_equal(thread->open_spans[1].role, ST_ROLE_STAGE);
+    st_span_end_request(thread);
+    assert_string_equal(written(thread), " +load/unet -load/unet=replaced + +loading -loading=replaced -=marked");
+}
+
+/* What a source learns late. */
+static void edges_can_be_earlier(void **state)
+{
+    struct st_thread *thread = st_thread_self();
+    uint32_t sample = name_of("sample"), decode = name_of("decode");
+    const struct st_slot *first = &thread->slots[thread->head & thread->slot_mask];
+    st_span_at(thread, 4711);
+    uint32_t span = st_span_enter(thread, ST_ROLE_STAGE, sample, 1);
+    st_span_at(thread, 4811);
+    st_span_step_end(thread, 0);
+    st_span_doubt(thread, true, 60);
+    st_span_step_end(thread, decode);
+    st_span_doubt(thread, false, 0);
+    st_span_leave(thread, span, ST_END_MARKED);
+    st_span_at(thread, 0);
+    assert_int_equal(first[0].begin, 4711);
+    assert_int_equal(first[0].end, 0); /* the CPU clock of an earlier instant is not known */
+    assert_int_equal(first[1].kind, ST_SLOT_MARK);
+    assert_int_equal(first[1].code, ST_MARK_STEP_END);
+    assert_int_equal(first[1].begin, 4811);
+    assert_string_equal(st_row_name_text((uint32_t)first[1].a), "sample"); /* of the innermost stage */
+    assert_int_equal(first[1].b, 0);
+    assert_string_equal(st_row_name_text((uint32_t)first[2].a), "decode");
+    assert_int_equal(first[2].b, 61);
+    assert_int_equal(first[3].begin, 4811);
+    written(thread);
+}
+
 static void doubt_is_written(void **state)
 {
     struct st_thread *thread = st_thread_self();
@@ -238,6 +279,8 @@ int main(void)
         cmocka_unit_test(begun_stages_end_with_the_next_function),
         cmocka_unit_test(begun_load_ends_with_a_request),
         cmocka_unit_test(begun_requests_end_with_their_successor),
+        cmocka_unit_test(begun_loads_end_with_the_request),
+        cmocka_unit_test(edges_can_be_earlier),
         cmocka_unit_test(doubt_is_written),
         cmocka_unit_test(requests_are_numbered),
         cmocka_unit_test(too_deep_is_refused),

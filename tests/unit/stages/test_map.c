@@ -140,6 +140,7 @@ static void test_errors_name_their_place(void **state)
         {"python abc -> x", 1, 8, "module:function"},
         {"python a:b:c -> x", 1, 8, "module:function"},
         {"python :b -> x", 1, 8, "module:function"},
+        {"log abc -> off", 1, 1, "a log rule cannot mean off"},
         {"kernel abc -> request", 1, 1, "only a stage name"},
         {"kernel abc -> begin x", 1, 1, "only a stage name"},
         {"nvtx \xc3\xa4\xc3\xb6 -> x y", 1, 14, "'y' after"}, /* columns count characters */

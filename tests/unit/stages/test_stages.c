@@ -15,6 +15,7 @@
 #include <pthread.h>
 
 #include "preload/record/record.h"
+#include "preload/stages/log.h"
 #include "preload/stages/nvtx.h"
 #include "preload/stages/python.h"
 #include "preload/stages/seen.h"
@@ -94,9 +95,32 @@ void st_span_end_request(struct st_thread *thread)
     NOTE("end-request ");
 }
 
-void st_emit_mark(struct st_thread *thread, enum st_mark kind, uint64_t a, uint64_t b)
+void st_span_step_end(struct st_thread *thread, uint32_t name)
 {
-    NOTE("mark:%d:%s ", kind, st_row_name_text((uint32_t)a));
+    NOTE("mark:%d:%s ", ST_MARK_STEP_END, st_row_name_text(name));
+}
+
+/* ---- no log rule here ---- */
+
+void st_lines_start(const char *tee)
+{
+    fail();
+}
+
+void st_lines_end(void)
+{
+    fail();
+}
+
+void st_lines_fork_child(void)
+{
+    fail();
+}
+
+enum st_capability_state st_lines_state(bool is_matched, const char **ret_why)
+{
+    fail();
+    return ST_CAP_NOT_COLLECTED;
 }
 
 /* ---- what preload/watch gives ---- */
@@ -192,7 +216,7 @@ static int set_up(void **state)
     map = (struct st_map){.rules = rules, .capacity = 256, .arena = arena, .arena_bytes = sizeof(arena)};
     assert_true(st_map_parse(&map, text, strlen(text), "inline", &error));
     st_stages_init(&map, false);
-    st_stages_start(count_request);
+    st_stages_start(count_request, NULL);
     return 0;
 }
 

@@ -66,6 +66,7 @@ static struct st_report_row rows[] = {
      .launches = KNOWN(200),
      .launches_self = KNOWN(200),
      .edges = "inferred",
+     .edges_doubt_ns = KNOWN(MS / 20),
      .device_time = "measured",
      .depth = 1},
     {.name = "unattributed",
