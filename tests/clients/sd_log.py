@@ -117,8 +117,9 @@ def has_logged_stages(client, label, run, seens, pictures, steps):
     for truth, request in zip(requests, seen.report['requests']):
         client.check(count_rows(truth) == reported_rows(request), f'{label}: request {truth.number}: its stages have what '
                      'the truth has between their lines', (count_rows(truth), reported_rows(request)))
-        rows = {row['name']: row for row in request['stages']}
-        client.check(request['steps'] == steps and rows['sample/step']['launches'] == rows['sample']['launches'],
-                     f'{label}: request {truth.number}: {steps} steps by its bars, nothing beside them', rows.keys())
+        launches = {row['name']: row['launches'] for row in request['stages']}
+        client.check(request['steps'] == steps and launches.get('sample/step') == launches.get('sample'),
+                     f'{label}: request {truth.number}: {steps} steps by its bars, nothing beside them', launches)
+        client.check(launches['unattributed'] == 0, f'{label}: request {truth.number}: no launch is unattributed', launches)
     loads = [row['edges'] for row in seen.report['outside']['before_first'] if row['name'] == 'load']
     client.check(loads, f'{label}: loaded before', seen.report['outside'])
