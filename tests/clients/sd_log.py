@@ -18,7 +18,7 @@ import placing  # noqa: E402
 # What its output says of how long all took, where the loading bar was when it looked, and whether a graph came again in
 # the same memory (then it captures it): that depends on what the heap gives it, and so do the numbers of launches.
 VARYING = re.compile(r'\r  \|[=> ]*\| \d+/\d+ - \S+B/s\x1b\[K\n?|\[DEBUG\] [^\n]*CUDA graph warmup complete\n|'
-                     r'\d+(\.\d+)? ?(ms|s|it/s|s/it)\b')
+                     r'\d+(\.\d+)? ?(s/it|it/s|ms|s)\b')
 LINE = re.compile(r'\[(\d+)\] \S+ +- (.*)')
 ROWS = {  # row → how the lines begin at which it begins and ends
     'request': ('generate_image 64x64', 'generate_image completed'),
