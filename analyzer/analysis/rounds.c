@@ -8,6 +8,7 @@
  *   warmup=1        first  warmup  steady  first   steady        first  warmup
  *
  * first: the first of its shape, or the first after a load, in its process: each process of a run warms up by itself.
+ * Loads inside requests of the same shape are what every one of them does (CPU offload), and end no warm-up.
  * A shape is the set of stages, the steps, what was launched (kernel × count) and whether a load ran inside.
  * stable=P%/K: warm-up ends where K rounds of one shape in a row lie within P % of the smallest. Incomplete requests
  * have no phase. The summary is over the steady requests of all processes.
@@ -110,7 +111,7 @@ static uint64_t shape_of(const struct st_request_view *view, uint32_t *seen, uin
                          const struct function *functions, size_t function_count)
 {
     const struct st_model *model = view->model;
-    uint64_t hash = mix((uint64_t)view->request->steps * 2 + view->request->has_load);
+    uint64_t hash = mix((uint64_t)view->request->steps * 2 + (view->request->load_count > 0));
     for (size_t i = 0; i < view->span_count; i++) {
         uint32_t row = model->spans[view->spans[i]].row;
         if (seen[row] != mark) {
@@ -158,7 +159,8 @@ struct shape_state {
     uint32_t rounds;        /* after its first */
     uint32_t last;          /* index of its latest request */
     bool is_steady;
-    int64_t loads_seen;     /* loads that had begun by its latest request */
+    int64_t loads_seen;     /* loads of others that had begun by its latest request */
+    int64_t own_loads;      /* loads inside its requests */
     int64_t window[64];     /* stable rule: the latest walls, a ring */
     uint32_t window_ids[64];
     uint32_t window_count;
@@ -242,8 +244,10 @@ static void find_phases_of(struct st_answer *answer, uint32_t trace, const uint6
             answer->phases[i] = request->is_complete ? ST_PHASE_FIRST : ST_PHASE_NONE;
             continue;
         }
-        if (state->loads_seen != loads) { /* the first of its shape, or a load came between */
-            *state = (struct shape_state){.hash = hashes[i], .loads_seen = loads};
+        int64_t foreign = loads - state->own_loads;
+        state->own_loads += request->load_count;
+        if (foreign > state->loads_seen) { /* the first of its shape, or a load came between */
+            *state = (struct shape_state){.hash = hashes[i], .loads_seen = foreign, .own_loads = state->own_loads};
             answer->phases[i] = ST_PHASE_FIRST;
         } else {
             answer->phases[i] = next_phase(answer, state, (uint32_t)i, rule);

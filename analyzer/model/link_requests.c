@@ -30,7 +30,7 @@ static void end_requests(struct st_model *model)
         uint32_t request = st_request_of_group(span->group);
         if (request != ST_NONE && request < model->request_count) {
             model->requests[request].steps += span->role == ST_ROLE_STEP && !span->is_nested;
-            model->requests[request].has_load |= span->role == ST_ROLE_LOAD;
+            model->requests[request].load_count += span->role == ST_ROLE_LOAD;
         }
     }
     for (size_t i = 0; i < model->request_count; i++) {

@@ -181,7 +181,7 @@ struct st_model_request {
     uint32_t thread;
     uint32_t trace; /* traces[] */
     bool is_complete; /* its return and the end of its device work are known */
-    bool has_load; /* a load ran inside */
+    uint32_t load_count; /* spans of loads inside */
     int64_t begin_ns, host_end_ns;
     int64_t device_end_ns; /* end of the last operation launched in it; begin_ns if there is none */
     int64_t end_ns;        /* later of the two: the end of the wall */

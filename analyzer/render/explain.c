@@ -90,7 +90,9 @@ const struct st_explanation st_explanations[] = {
 
     /* requests and rounds */
     {"requests", "requests|request", "One image generation, from entry to return of what a `request` rule matched."},
-    {"first", "first", "The first request of its shape, or the first after a load: it pays for what later ones find."},
+    {"first", "first",
+     "The first request of its shape, or the first after a load that is not part of that shape: it pays for what "
+     "later ones find."},
     {"warmup", "warm-up", "Requests after the first one that the rule leaves out of the steady figures."},
     {"steady", "steady|steady request",
      "Complete requests of one shape behind the first and the warm-up ones: what one picture costs when all is warm."},

@@ -45,6 +45,8 @@ struct st_py_method {
     X(st_py, dict_get, (st_py, st_py), "PyDict_GetItemWithError", NULL) /* borrowed */                                 \
     X(int, dict_next, (st_py, intptr_t *, st_py *, st_py *), "PyDict_Next", NULL) /* borrowed */                       \
     X(st_py *, instance_dict, (st_py), "_PyObject_GetDictPtr", NULL)                                                   \
+    X(intptr_t, tuple_size, (st_py), "PyTuple_Size", NULL)                                                             \
+    X(st_py, tuple_item, (st_py, intptr_t), "PyTuple_GetItem", NULL) /* borrowed */                                    \
     X(int, is_subtype, (st_py, st_py), "PyType_IsSubtype", NULL)                                                       \
     X(st_py, new_function, (struct st_py_method *, st_py, st_py), "PyCFunction_NewEx", NULL)                           \
     X(st_py, function_code, (st_py), "PyFunction_GetCode", NULL) /* borrowed */                                        \

@@ -45,10 +45,10 @@ const char *st_python_eval_given_up(void)
     return atomic_load_explicit(&given_up, memory_order_relaxed);
 }
 
-static inline uint64_t known_of(st_py code, st_py globals)
+static inline uint64_t known_of(st_py code, st_py globals, const void *frame)
 {
     uint64_t known = st_python_known(code);
-    return known ? known : st_python_first_sight(code, globals, true);
+    return known ? known : st_python_first_sight(code, globals, frame, true);
 }
 
 static uint64_t enter(uint64_t known, bool is_start)
@@ -77,7 +77,7 @@ static void leave(uint64_t token, const void *result)
 
 static st_py eval_3_8(void *frame, int is_throw)
 {
-    uint64_t known = known_of(AT(st_py, frame, FRAME_CODE), AT(st_py, frame, FRAME_GLOBALS));
+    uint64_t known = known_of(AT(st_py, frame, FRAME_CODE), AT(st_py, frame, FRAME_GLOBALS), frame);
     if (!(known & ST_PYTHON_MATCHED)) return next.call_3_8(frame, is_throw);
     uint64_t token = enter(known, AT(int, frame, FRAME_LASTI_3_8) == -1);
     st_py result = next.call_3_8(frame, is_throw);
@@ -87,7 +87,7 @@ static st_py eval_3_8(void *frame, int is_throw)
 
 static st_py eval_3_9(void *thread, void *frame, int is_throw)
 {
-    uint64_t known = known_of(AT(st_py, frame, FRAME_CODE), AT(st_py, frame, FRAME_GLOBALS));
+    uint64_t known = known_of(AT(st_py, frame, FRAME_CODE), AT(st_py, frame, FRAME_GLOBALS), frame);
     if (!(known & ST_PYTHON_MATCHED)) return next.call(thread, frame, is_throw);
     int last = st_py_api.minor == 9 ? AT(int, frame, FRAME_LASTI_3_8) : AT(int, frame, FRAME_LASTI_3_10);
     uint64_t token = enter(known, last == -1);
@@ -129,7 +129,7 @@ static st_py eval_3_11(void *thread, void *frame, int is_throw)
         if (!st_python_eval_given_up()) give_up();
         return next.call(thread, frame, is_throw);
     }
-    uint64_t known = known_of(AT(st_py, frame, INNER_CODE), AT(st_py, frame, INNER_GLOBALS));
+    uint64_t known = known_of(AT(st_py, frame, INNER_CODE), AT(st_py, frame, INNER_GLOBALS), frame);
     if (!(known & ST_PYTHON_MATCHED) || makes_generator_3_11(frame)) return next.call(thread, frame, is_throw);
     uint64_t token = enter(known, is_start_3_11(frame));
     st_py result = next.call(thread, frame, is_throw);

@@ -16,8 +16,15 @@
 #define MAX_WRAPPED 16 /* decorators around one function */
 #define TYPE_DICT 264  /* PyTypeObject.tp_dict, 3.8 to 3.10 */
 
+enum { /* from 3.11 on; globals follow the function, and are compared */
+    OBJECT_FRAME = 24,               /* PyFrameObject.f_frame */
+    FUNCTION_3_11 = 0, FUNCTION = 16, /* _PyInterpreterFrame */
+    FUNCTION_TAGS = 3,               /* 3.14 */
+};
+
 static intptr_t extra_index = -1;
 static st_py name_of_module, name_of_code, name_of_function; /* "__name__", "co_name", "co_qualname" */
+static st_py name_of_names;                                  /* "co_names" */
 static st_py name_wrapped, name_func;
 static _Atomic uint64_t matched_codes;
 static atomic_flag extra_lock = ATOMIC_FLAG_INIT; /* code objects of free-threaded builds do not lock themselves */
@@ -40,9 +47,11 @@ bool st_python_match_init(void)
     name_of_module = st_py_api.text_of("__name__");
     name_of_code = st_py_api.text_of("co_name");
     name_of_function = st_py_api.text_of("co_qualname");
+    name_of_names = st_py_api.text_of("co_names");
     name_wrapped = st_py_api.text_of("__wrapped__");
     name_func = st_py_api.text_of("func");
-    if (!name_of_module || !name_of_code || !name_of_function || !name_wrapped || !name_func) return false;
+    if (!name_of_module || !name_of_code || !name_of_function || !name_of_names || !name_wrapped || !name_func)
+        return false;
     extra_index = st_py_api.request_code_extra(NULL);
     return extra_index >= 0;
 }
@@ -193,6 +202,57 @@ static enum found search(st_py dict, st_py name, st_py code, int levels, char *t
     return FOUND_OTHER;
 }
 
+/* ---- what Dynamo compiled ------------------------------------------------------------------------- */
+
+/*
+ * torch.compile takes a decorated function from its decorator on, and what is decorated is no function of its own any
+ * more. The new code has the decorator's name, but is for this one function, in which functools.wraps left what it
+ * wraps.
+ */
+static bool is_compiled(st_py code)
+{
+    static const char PREFIX[] = "__compiled_fn_"; /* of the graph that it calls */
+    st_py names = st_py_api.minor >= 11 ? st_py_api.attribute(code, name_of_names) : NULL;
+    bool is_found = false;
+    for (intptr_t i = names ? st_py_api.tuple_size(names) : 0; i-- > 0 && !is_found;) {
+        const char *name = st_py_api.utf8(st_py_api.tuple_item(names, i));
+        is_found = name && strncmp(name, PREFIX, sizeof(PREFIX) - 1) == 0;
+    }
+    if (names) st_py_api.drop(names);
+    return is_found;
+}
+
+const void *st_python_inner_frame(st_py frame)
+{
+    return st_py_api.is_gilless ? NULL : *(void *const *)((const char *)frame + OBJECT_FRAME);
+}
+
+/* The function that runs in a frame, borrowed; NULL where frames look otherwise. */
+static st_py function_in(const void *frame, st_py globals)
+{
+    size_t offset = st_py_api.minor == 11 ? FUNCTION_3_11 : FUNCTION;
+    if (!frame && st_py_api.frame()) frame = st_python_inner_frame(st_py_api.frame());
+    if (!frame || st_py_api.is_gilless || *(st_py const *)((const char *)frame + offset + sizeof(void *)) != globals)
+        return NULL;
+    uintptr_t function = *(const uintptr_t *)((const char *)frame + offset) & ~(uintptr_t)FUNCTION_TAGS;
+    return function && st_py_type((st_py)function) == st_py_api.function_type ? (st_py)function : NULL;
+}
+
+/* Of what the function in the frame decorates. */
+static bool name_of_decorated(const void *frame, st_py globals, char *text)
+{
+    st_py outer = function_in(frame, globals), function = outer ? wrapped_by(outer) : NULL;
+    st_py module = function ? st_py_api.attribute_named(function, "__module__") : NULL;
+    st_py name = function ? st_py_api.attribute_named(function, "__qualname__") : NULL;
+    const char *module_text = module && st_py_type(module) == st_py_api.text_type ? st_py_api.utf8(module) : NULL;
+    const char *name_text = name ? st_py_api.utf8(name) : NULL;
+
+    if (module_text && name_text) append(text, append(text, append(text, 0, module_text), ":"), name_text);
+    if (module) st_py_api.drop(module);
+    if (name) st_py_api.drop(name);
+    return module_text && name_text;
+}
+
 /* ---- first sight --------------------------------------------------------------------------------- */
 
 /* "module:qualname" into `text`, or "module:name" where that is enough to know that no rule wants it. */
@@ -218,7 +278,12 @@ static bool name_of(st_py code, st_py globals, char *text)
     return name_text != NULL;
 }
 
-uint64_t st_python_first_sight(st_py code, st_py globals, bool keeps_all)
+static bool is_wanted(bool has_name, const char *text, struct st_stage_match *ret_match)
+{
+    return has_name && st_stages_match(ST_MAP_PYTHON, st_thread_current, text, ret_match);
+}
+
+uint64_t st_python_first_sight(st_py code, st_py globals, const void *frame, bool keeps_all)
 {
     char text[ST_PYTHON_NAME_BYTES];
     struct st_stage_match match;
@@ -226,7 +291,8 @@ uint64_t st_python_first_sight(st_py code, st_py globals, bool keeps_all)
     st_py type, value, traceback;
 
     st_py_api.fetch_error(&type, &value, &traceback);
-    if (name_of(code, globals, text) && st_stages_match(ST_MAP_PYTHON, st_thread_current, text, &match)) {
+    if (is_wanted(name_of(code, globals, text), text, &match) ||
+        (is_compiled(code) && is_wanted(name_of_decorated(frame, globals, text), text, &match))) {
         known = st_python_pack(&match);
         st_python_facts_look();
         atomic_fetch_add_explicit(&matched_codes, 1, memory_order_relaxed);

@@ -37,8 +37,10 @@ bool st_python_match_init(void);
 uint64_t st_python_known(const void *code);
 
 /* The first sight of `code`, whose function has these globals: match it and keep what was found (what matches nothing
- * only if `keeps_all`). Returns the word. */
-uint64_t st_python_first_sight(st_py code, st_py globals, bool keeps_all);
+ * only if `keeps_all`). `frame`: the interpreter's own frame (_PyInterpreterFrame) that runs it, NULL: the one that
+ * runs now; only looked at from 3.11 on, in code that Dynamo made. Returns the word. */
+uint64_t st_python_first_sight(st_py code, st_py globals, const void *frame, bool keeps_all);
+const void *st_python_inner_frame(st_py frame); /* from 3.11 on; NULL in a free-threaded build */
 
 /* Can the last part of a Python rule's name, behind its last dot, be `name`, in this module? */
 bool st_python_rule_may_match(const struct st_map_rule *rule, const char *module, const char *name);

@@ -103,7 +103,7 @@ static st_py on_start(st_py self, st_py const *arguments, intptr_t count)
 {
     uint64_t known = st_python_known(arguments[0]);
     if (known == 0) {
-        known = st_python_first_sight(arguments[0], st_py_api.globals(), false);
+        known = st_python_first_sight(arguments[0], st_py_api.globals(), NULL, false);
         if (known & ST_PYTHON_MATCHED) watch_locally(arguments[0], known);
     }
     if (!(known & ST_PYTHON_MATCHED)) return new_reference(monitoring.disable);
@@ -241,7 +241,7 @@ static void adopt(st_py frame, uint64_t late_ticks)
     uint64_t known = code ? st_python_known(code) : 0;
 
     if (code && globals && known == 0) {
-        known = st_python_first_sight(code, globals, false);
+        known = st_python_first_sight(code, globals, st_python_inner_frame(frame), false);
         if (known & ST_PYTHON_MATCHED) watch_locally(code, known);
     }
     if ((known & ST_PYTHON_MATCHED) && !(known & ST_PYTHON_INSTANT) && thread && st_thread_claim(thread)) {

@@ -6,11 +6,11 @@ does. By hand, not in the tests: it takes minutes, and a busy machine tells in t
     STAGETAP_BUILD=B tests/clients/cost.py [--rounds N] [torch|cyllama|cyllama-launches]…
 
 Each process makes several pictures and times each itself; the first one warms up, and the fastest of the others is the
-process's time, for whatever else runs on the machine can only slow one down. A round is a bare process, a traced one, and
-one traced without device times, which shows what of the cost comes with CUPTI's records: making them, and reading them in
-stagetap's thread. The order turns from round to round. No truth is written. Of each round's ratio to bare: the median, and
-the interval that holds the true median with 95 % (order statistics); once of the wall time, once of the CPU time of the
-thread that makes the pictures.
+process's time, for whatever else runs on the machine can only slow one down. A round is a bare process, a traced one, one
+traced without Python functions as stages, and one without device times, which shows what of the cost comes with CUPTI's
+records: making them, and reading them in stagetap's thread. The order turns from round to round. No truth is written. Of
+each round's ratio to bare: the median, and the interval that holds the true median with 95 % (order statistics); once of
+the wall time, once of the CPU time of the thread that makes the pictures.
 """
 
 import argparse
@@ -26,7 +26,8 @@ from client import HERE, Client, Run
 MODEL = 'kernel * 0ns\nsmall-d2h zero\n'
 CONFIDENCE = 0.95
 PICTURES = 12
-ARMS = {'bare': None, 'traced': {}, 'without device times': {'STAGETAP_DEVICE': 'none'}}  # settings of the preload
+ARMS = {'bare': None, 'traced': {}, 'without Python rules': {'STAGETAP_PY': 'off'},
+        'without device times': {'STAGETAP_DEVICE': 'none'}}  # settings of the preload
 
 
 def torch():

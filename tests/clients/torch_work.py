@@ -3,11 +3,16 @@
 """What the torch clients run: pipelines of diffusers from tiny random weights, a CUDA graph, a profiled round. Nothing is
 downloaded, and nothing that is printed or written depends on time, so that two runs can be compared.
 
-torch_work.py sd|pixart|graph|profile [--scheduler ddim|euler] [--cpu-timesteps] [--offload] [--steps N] [--runs N] [--time]
+torch_work.py sd|pixart|graph|profile [--scheduler ddim|euler] [--cpu-timesteps] [--offload] [--compile] [--tools] [--steps N]
+              [--runs N] [--time]
+--compile puts denoiser and decoder through Dynamo, with its backend `eager`. --tools makes each picture under another tool that
+follows Python functions (cProfile, sys.settrace, torch.profiler with stacks), and prints what they counted.
 --time tells on stderr how long each picture took: wall, and CPU time of the thread that makes it.
 """
 
 import argparse
+import contextlib
+import cProfile
 import inspect
 import json
 import os
@@ -94,6 +99,56 @@ def prompt(work):
             'negative_prompt_attention_mask': mask, 'use_resolution_binning': False}
 
 
+# ---- tools beside us ----
+
+FOLLOWED = ('encode_prompt', 'forward', 'step', 'decode', 'postprocess', 'save')  # names of functions
+
+
+def say_counts(tool, counts):
+    print(tool, *(f'{name} {counts.get(name, 0)}' for name in FOLLOWED))
+
+
+@contextlib.contextmanager
+def under_cprofile():
+    with cProfile.Profile() as profiler:
+        yield
+    counts = {}
+    for entry in profiler.getstats():
+        name = getattr(entry.code, 'co_name', None)
+        counts[name] = counts.get(name, 0) + entry.callcount
+    say_counts('cProfile', counts)
+
+
+@contextlib.contextmanager
+def under_settrace():
+    counts = {}
+
+    def trace(frame, event, argument):
+        counts[frame.f_code.co_name] = counts.get(frame.f_code.co_name, 0) + 1
+
+    sys.settrace(trace)
+    yield
+    sys.settrace(None)
+    say_counts('settrace', counts)
+
+
+@contextlib.contextmanager
+def under_profiler():
+    from torch.profiler import ProfilerActivity, profile
+    with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA], with_stack=True) as profiler:
+        yield
+        torch.cuda.synchronize()
+    counts = {}
+    for event in exported(profiler):
+        if event.get('cat') == 'python_function':
+            name = event['name'].split(': ')[-1]
+            counts[name] = counts.get(name, 0) + 1
+    say_counts('torch.profiler', counts)
+
+
+TOOLS = (under_cprofile, under_settrace, under_profiler)
+
+
 def pictures(options):
     pipeline = stable_diffusion(options.scheduler) if options.work == 'sd' else pixart()
     pipeline.set_progress_bar_config(disable=True)
@@ -103,14 +158,20 @@ def pictures(options):
         pipeline.enable_model_cpu_offload()
     else:
         pipeline.to('cuda')
+    if options.compile:
+        pipeline.unet = torch.compile(pipeline.unet, backend='eager')
+        pipeline.vae.decode = torch.compile(pipeline.vae.decode, backend='eager')
     for run in range(options.runs):
         start, start_cpu = time.perf_counter(), time.thread_time()
-        image = pipeline(**prompt(options.work), num_inference_steps=options.steps, height=64, width=64, guidance_scale=7.5,
-                         generator=torch.Generator('cpu').manual_seed(run)).images[0]
-        if options.time:
-            print(f'seconds {time.perf_counter() - start:.6f} {time.thread_time() - start_cpu:.6f}', file=sys.stderr)
-        print('picture', run, image.size, image.mode)
-        image.save(f'picture-{run}.png')
+        with TOOLS[run % len(TOOLS)]() if options.tools else contextlib.nullcontext():
+            image = pipeline(**prompt(options.work), num_inference_steps=options.steps, height=64, width=64,
+                             guidance_scale=7.5, generator=torch.Generator('cpu').manual_seed(run)).images[0]
+            if options.time:
+                print(f'seconds {time.perf_counter() - start:.6f} {time.thread_time() - start_cpu:.6f}', file=sys.stderr)
+            print('picture', run, image.size, image.mode)
+            image.save(f'picture-{run}.png')
+    if options.compile:
+        print('compiled', dict(torch._dynamo.utils.counters['stats']), dict(torch._dynamo.utils.counters['graph_break']))
 
 
 def network():
@@ -133,6 +194,14 @@ def graph(options):
     print('replayed', tuple(result.shape))
 
 
+def exported(profiler):
+    """The events of the trace that torch.profiler exports."""
+    with tempfile.NamedTemporaryFile(suffix='.json') as file:
+        profiler.export_chrome_trace(file.name)
+        with open(file.name, encoding='utf-8') as text:
+            return json.load(text)['traceEvents']
+
+
 def profiled(options):
     """The kernels of the trace that torch.profiler exports, by name."""
     from torch.profiler import ProfilerActivity, profile
@@ -144,12 +213,8 @@ def profiled(options):
             for _ in range(5):
                 net(given)
             torch.cuda.synchronize()
-    with tempfile.NamedTemporaryFile(suffix='.json') as file:
-        profiler.export_chrome_trace(file.name)
-        with open(file.name, encoding='utf-8') as text:
-            events = json.load(text)['traceEvents']
     counts = {}
-    for event in events:
+    for event in exported(profiler):
         if event.get('cat') in ('kernel', 'gpu_memcpy', 'gpu_memset', 'cuda_runtime', 'cuda_driver'):
             key = f'{event["cat"]} {event["name"]}'
             counts[key] = counts.get(key, 0) + 1
@@ -163,6 +228,8 @@ def main():
     parser.add_argument('--scheduler', default='ddim', choices=['ddim', 'euler'])
     parser.add_argument('--cpu-timesteps', action='store_true')
     parser.add_argument('--offload', action='store_true')
+    parser.add_argument('--compile', action='store_true')
+    parser.add_argument('--tools', action='store_true')
     parser.add_argument('--steps', type=int, default=4)
     parser.add_argument('--runs', type=int, default=2)
     parser.add_argument('--time', action='store_true')

@@ -449,6 +449,39 @@ static void phases(void **state)
     st_report_finish(&report);
 }
 
+/*
+ * A load inside requests of one shape (L) is what each of them does; for another shape (n), and outside, it is a load.
+ *
+ *   1 L     2 L      3 L    [load]  4 L    5 n    6 n      7 L      8 n
+ *   first   warm-up  steady         first  first  warm-up  warm-up  first
+ */
+static void loads_inside(void **state)
+{
+    static const char ORDER[] = "LLL.LnnLn";
+    struct scene_span spans[2 * sizeof(ORDER)] = {0};
+    size_t count = 0;
+    uint32_t id = 0, number = 0;
+    for (int i = 0; ORDER[i]; i++) {
+        int64_t at = 1000 * i;
+        uint32_t request = ORDER[i] == '.' ? 0 : ++id;
+        number += request > 0;
+        if (request) {
+            spans[count++] = (struct scene_span){1, ST_ROLE_REQUEST, "request", at, at + 900, id, 0, number, 0, 0};
+        }
+        if (ORDER[i] != 'n') {
+            spans[count++] = (struct scene_span){.thread = 1, .role = ST_ROLE_LOAD, .name = "load", .begin = at + 100,
+                                                 .end = at + 200, .id = ++id, .parent = request,
+                                                 .request = request ? number : 0};
+        }
+    }
+    const struct scene scene = {.spans = spans, .span_count = count};
+    struct st_report report = scene_report(&scene, &(struct st_report_options){.device = -1});
+    expect_ids(report.rounds.first, report.rounds.first_count, "1 4 5 8");
+    expect_ids(report.rounds.warmup, report.rounds.warmup_count, "2 6 7");
+    expect_ids(report.rounds.steady, report.rounds.steady_count, "3");
+    st_report_finish(&report);
+}
+
 static void rules(void **state)
 {
     static const int64_t walls[] = {900, 300, 200, 101, 100, 102};
@@ -539,6 +572,7 @@ int main(void)
         cmocka_unit_test(unmatched_rules), cmocka_unit_test(no_request),
         cmocka_unit_test(step_end),
         cmocka_unit_test(lost_calls),    cmocka_unit_test(clocks_apart),   cmocka_unit_test(phases),
+        cmocka_unit_test(loads_inside),
         cmocka_unit_test(rules),         cmocka_unit_test(bad_options),    cmocka_unit_test(lists),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,8 +5,11 @@ many requests there were. Arguments: `names` where only the last part of a funct
 
 import asyncio
 import atexit
+import functools
 import importlib
+import os
 import sys
+import sysconfig
 import threading
 import time
 import _thread
@@ -136,6 +139,28 @@ def coroutines():
     launch()
 
 
+def decorated(function):
+    @functools.wraps(function)
+    def wrapper(*arguments):
+        return __compiled_fn_1('decode' if IS_COMPILED_KNOWN else 'none')
+
+    return wrapper
+
+
+def compiled():
+    """What Dynamo makes of a decorated function: code with the decorator's name that calls a graph of that name, of this one
+    function alone; what is decorated does not run any more. Its name is found where frames say their function."""
+    decode = decorated(VAE.decode)
+    for _ in range(3):
+        decode(VAE())
+        launch()
+
+
+__compiled_fn_1 = launch
+IS_COMPILED_KNOWN = (sys.version_info >= (3, 11) and os.environ.get('STAGETAP_PY') != 'walk' and
+                     not sysconfig.get_config_var('Py_GIL_DISABLED'))
+
+
 def threads():
     def work():
         for turn in range(10):
@@ -166,6 +191,7 @@ def main():
     marks()
     generators()
     coroutines()
+    compiled()
     deep()
     threads()
     importlib.reload(studio.pipe)
