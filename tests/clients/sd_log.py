@@ -2,7 +2,6 @@
 """What the log of stable-diffusion.cpp must say, and which stages it tells of. A log that the stages are taken from has the
 time in front of each line: [ns of CLOCK_MONOTONIC]."""
 
-import collections
 import json
 import pathlib
 import re
@@ -11,9 +10,11 @@ import sys
 
 import agree
 from client import STAGETAP
+import stages
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / 'truth'))
 import placing  # noqa: E402
+import truth  # noqa: E402
 
 # What its output says of how long all took, where the loading bar was when it looked, and whether a graph came again in
 # the same memory (then it captures it): that depends on what the heap gives it, and so do the numbers of launches.
@@ -73,27 +74,10 @@ def seen_spans(trace):
                    all(edge['inferred'] for edge in edges))
 
 
-def count_rows(request):
-    """row → {what: how often} of a request in the truth."""
-    rows = collections.defaultdict(collections.Counter)
-    for op, row in request.ops:
-        rows[row or placing.UNATTRIBUTED][op.kind if op.op == 'memcpy' else
-                                          'memsets' if op.op == 'memset' else
-                                          'launches' if op.graph is None else 'graph_nodes'] += 1
-    for call, row, _ in request.calls:
-        rows[row or placing.UNATTRIBUTED]['graph_launches'] += call.name in agree.GRAPH_LAUNCHES
-    return {row: +counts for row, counts in rows.items() if +counts}
-
-
-def reported_rows(request):
-    rows = {}
-    for row in request['stages']:
-        counts = collections.Counter({key: row[key] for key in ('launches', 'graph_launches', 'graph_nodes')})
-        counts.update({direction: row['copies'][direction]['count'] for direction in agree.DIRECTIONS},
-                      memsets=row['memsets']['count'])
-        if '/' not in row['name'] and +counts:
-            rows[row['name']] = +counts
-    return rows
+def counts_in_requests(document):
+    """Of their stages, without the steps, whose bars have no times."""
+    return {key: counts for key, counts in stages.counts_of(document).items()
+            if key[0].startswith('stages ') and '/' not in key[1]}
 
 
 def has_logged_stages(client, label, run, seens, pictures, steps):
@@ -113,13 +97,13 @@ def has_logged_stages(client, label, run, seens, pictures, steps):
                      f'{label}: {len(late_ns)} edges after the log\'s own clock by {late_ns[0] / 1000:.1f} to '
                      f'{late_ns[-1] / 1000:.1f} us, median {statistics.median(late_ns) / 1000:.1f} us', late_ns)
     ops, calls, idles = placing.read_truth(run.truths[0])
-    requests = placing.Run(ops, idles, logged, calls=calls).requests
-    for truth, request in zip(requests, seen.report['requests']):
-        client.check(count_rows(truth) == reported_rows(request), f'{label}: request {truth.number}: its stages have what '
-                     'the truth has between their lines', (count_rows(truth), reported_rows(request)))
+    wanted = counts_in_requests(truth.figures_of(placing.Run(ops, idles, logged, calls=calls)))
+    told = counts_in_requests(seen.report)
+    client.check(wanted == told, f'{label}: its stages have what the truth has between their lines', (wanted, told))
+    for request in seen.report['requests']:
         launches = {row['name']: row['launches'] for row in request['stages']}
         client.check(request['steps'] == steps and launches.get('sample/step') == launches.get('sample'),
-                     f'{label}: request {truth.number}: {steps} steps by its bars, nothing beside them', launches)
-        client.check(launches['unattributed'] == 0, f'{label}: request {truth.number}: no launch is unattributed', launches)
+                     f'{label}: request {request["id"]}: {steps} steps by its bars, nothing beside them', launches)
+        client.check(launches['unattributed'] == 0, f'{label}: request {request["id"]}: no launch is unattributed', launches)
     loads = [row['calls'] for row in seen.report['outside']['before_first'] if row['name'] == 'load']
     client.check(loads == [1], f'{label}: loaded once, before', loads)
