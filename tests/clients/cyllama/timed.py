@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """timed.py MODEL STEPS PICTURES [log]: pictures of one loaded model; tells on stderr how long each took: wall, and CPU time of
-the thread that makes it – and, if asked for, what the library logs, with the time in ns of CLOCK_MONOTONIC in front."""
+the thread that makes it – and, if asked for, what the library logs, with times as sd_log.py reads them."""
 
 import sys
 import time
@@ -9,10 +9,14 @@ from cyllama.sd import SDContext, SDContextParams, set_log_callback
 
 model, steps, pictures = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 
+done_ns = 0
+
 
 def log(level, text):
+    global done_ns
     if 'log' in sys.argv[4:]:
-        print(f'[{time.monotonic_ns()}] {text}', end='', file=sys.stderr, flush=True)
+        print(f'[{time.monotonic_ns()} {done_ns}] {text}', end='', file=sys.stderr, flush=True)
+        done_ns = time.monotonic_ns()
 
 
 set_log_callback(log)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """work.py MODEL [--steps N] [--pictures N] [--offload] [--bar]: pictures, by the classes of the package. The library's log
-goes to stderr, each line with the time in ns of CLOCK_MONOTONIC in front; its progress bars, if asked for, to stdout."""
+goes to stderr, with times as sd_log.py reads them; its progress bars, if asked for, to stdout."""
 
 import argparse
 import ctypes
@@ -10,9 +10,14 @@ import time
 import stable_diffusion_cpp
 
 
+done_ns = 0
+
+
 @stable_diffusion_cpp.sd_log_callback
 def log(level, text, data):
-    print(f'[{time.monotonic_ns()}] {text.decode(errors="replace")}', end='', file=sys.stderr, flush=True)
+    global done_ns
+    print(f'[{time.monotonic_ns()} {done_ns}] {text.decode(errors="replace")}', end='', file=sys.stderr, flush=True)
+    done_ns = time.monotonic_ns()
 
 
 @stable_diffusion_cpp.sd_progress_callback
@@ -34,6 +39,6 @@ generator = stable_diffusion_cpp.StableDiffusion(options.model, n_threads=1, vae
                                                  offload_params_to_cpu=options.offload)
 told = None if options.bar else lambda step, steps, time: print(f'step {step}/{steps}', flush=True)
 for seed in range(options.pictures):
-    image, = generator.generate_image(prompt='a cat', width=64, height=64, seed=seed, sample_steps=options.steps, cfg_scale=4,
-                                      progress_callback=told)
+    image, = generator.generate_image(prompt='a cat', width=64, height=64, seed=seed, sample_steps=options.steps,
+                                      cfg_scale=4, progress_callback=told)
     image.save(f'{seed}.png')
