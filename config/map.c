@@ -474,3 +474,21 @@ bool st_map_parse(struct st_map *map, const char *text, size_t length, const cha
     map->arena_used = used;
     return false;
 }
+
+enum st_map_role st_map_role_in_force(const struct st_map_rule *rule)
+{
+    enum st_map_role role = (enum st_map_role)rule->role;
+
+    if (rule->source != ST_MAP_LOG) return role;
+    switch (role) {
+    case ST_MAP_STAGE:
+    case ST_MAP_LOAD:
+        return ST_MAP_BEGIN;
+    case ST_MAP_REQUEST:
+        return ST_MAP_BEGIN_REQUEST;
+    case ST_MAP_STEP:
+        return ST_MAP_STEP_END;
+    default:
+        return role;
+    }
+}

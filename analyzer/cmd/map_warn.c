@@ -71,7 +71,8 @@ static bool begins_stage(const struct st_map *map, const char *name)
     for (uint32_t i = 0; i < map->count; i++) {
         const struct st_map_rule *rule = &map->rules[i];
 
-        if (rule->role == ST_MAP_BEGIN && (has_captures(rule->name) || strcmp(rule->name, name) == 0)) return true;
+        if (st_map_role_in_force(rule) == ST_MAP_BEGIN &&
+            (has_captures(rule->name) || strcmp(rule->name, name) == 0)) return true;
     }
     return false;
 }
@@ -79,7 +80,7 @@ static bool begins_stage(const struct st_map *map, const char *name)
 static bool has_role(const struct st_map *map, enum st_map_role role)
 {
     for (uint32_t i = 0; i < map->count; i++) {
-        if (map->rules[i].role == role) return true;
+        if (st_map_role_in_force(&map->rules[i]) == role) return true;
     }
     return false;
 }

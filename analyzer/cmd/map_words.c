@@ -49,7 +49,7 @@ static const struct {
 
 static void write_consequence(const struct st_map_rule *rule, char *ret, size_t size)
 {
-    switch ((enum st_map_role)rule->role) {
+    switch (st_map_role_in_force(rule)) {
     case ST_MAP_STAGE:
         snprintf(ret, size, "that is the stage %s", rule->name);
         break;
@@ -64,7 +64,8 @@ static void write_consequence(const struct st_map_rule *rule, char *ret, size_t 
         }
         break;
     case ST_MAP_STEP_END:
-        snprintf(ret, size, "one step of %s is over and the next one begins", rule->name);
+        snprintf(ret, size, "one step of %s is over and the next one begins",
+                 rule->name[0] != '\0' ? rule->name : "the stage around it");
         break;
     case ST_MAP_BEGIN:
         snprintf(ret, size,

@@ -35,7 +35,7 @@ static struct {
     void (*on_request)(void);
     uint32_t names[ST_STAGES_MAX_RULES]; /* row name of a rule's name, 0 = none or to be expanded */
     bool is_expanded[ST_STAGES_MAX_RULES];
-    uint8_t roles[ST_STAGES_MAX_RULES]; /* enum st_map_role, as it is in force (role_in_force) */
+    uint8_t roles[ST_STAGES_MAX_RULES]; /* enum st_map_role, as it is in force (st_map_role_in_force) */
     _Atomic uint64_t matched[ST_STAGES_MAX_RULES];
     _Atomic uint32_t expanded[MAX_EXPANDED]; /* row names */
     _Atomic uint32_t expanded_count;
@@ -118,25 +118,6 @@ bool st_stages_uses(enum st_map_source source)
     return atomic_load_explicit(&stages.rules_of_source[source], memory_order_relaxed) > 0;
 }
 
-/* A line is an instant: with it a stage or request begins that has no end of its own, or an iteration ends. */
-static enum st_map_role role_in_force(const struct st_map_rule *rule)
-{
-    enum st_map_role role = (enum st_map_role)rule->role;
-
-    if (rule->source != ST_MAP_LOG) return role;
-    switch (role) {
-    case ST_MAP_STAGE:
-    case ST_MAP_LOAD:
-        return ST_MAP_BEGIN;
-    case ST_MAP_REQUEST:
-        return ST_MAP_BEGIN_REQUEST;
-    case ST_MAP_STEP:
-        return ST_MAP_STEP_END;
-    default:
-        return role;
-    }
-}
-
 const struct st_map_rule *st_stages_rule(uint32_t n)
 {
     return n < rule_count() ? &stages.map->rules[n] : NULL;
@@ -156,7 +137,7 @@ static void take_rules(const struct st_map *map)
     for (uint32_t i = rule_count(); i < end; i++) {
         const struct st_map_rule *rule = &map->rules[i];
         count[rule->source]++;
-        stages.roles[i] = (uint8_t)role_in_force(rule);
+        stages.roles[i] = (uint8_t)st_map_role_in_force(rule);
         stages.is_expanded[i] = strchr(rule->name, '$') != NULL;
         if (rule->name[0] != '\0' && !stages.is_expanded[i]) stages.names[i] = st_row_name(NULL, rule->name);
         if (rule->role == ST_MAP_STEP_END) st_window_add_iterated(stages.names[i]);
