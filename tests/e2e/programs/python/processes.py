@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A child that is forked by a process that has not used CUDA, one forked from within a stage, and one that
-multiprocessing starts anew: each makes pictures. The first process launches only after its forked children are gone."""
+multiprocessing starts anew, directly and from its server: each makes pictures. The first process launches only after its forked children are gone."""
 
 import multiprocessing
 import os
@@ -28,8 +28,9 @@ def forked(count):
 if __name__ == '__main__':
     forked(1)
     studio.pipe.call(forked, 2)
-    spawned = multiprocessing.get_context('spawn').Process(target=pictures, args=(3,))
-    spawned.start()
-    spawned.join()
-    assert spawned.exitcode == 0
+    for way, count in (('spawn', 3), ('forkserver', 5)):
+        process = multiprocessing.get_context(way).Process(target=pictures, args=(count,))
+        process.start()
+        process.join()
+        assert process.exitcode == 0
     pictures(4)
