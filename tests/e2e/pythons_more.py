@@ -115,7 +115,10 @@ def ends(checks, python):
     same(checks, python, 'end_with_error', status=1)
     same(checks, python, 'end_interrupted', status=-2)
     same(checks, python, 'end_at_once', status=3)
-    same(checks, python, 'end_with_daemons', repeats=5)
+    if python.minor == 10:
+        print(f'baseline: Python {python.version}: with running daemon threads it crashes now and then without us')
+    else:
+        same(checks, python, 'end_with_daemons', repeats=5)
 
 
 def insides(checks, python):

@@ -16,11 +16,16 @@ def pictures(count):
         launch()
 
 
+def pictures_and_truth(count):
+    """Before an end by os._exit(): the simulator's truth is written now and then."""
+    pictures(count)
+    time.sleep(0.1)
+
+
 def forked(count):
     child = os.fork()
     if child == 0:
-        pictures(count)
-        time.sleep(0.1)  # the simulator's truth is written now and then
+        pictures_and_truth(count)
         os._exit(0)
     assert os.waitpid(child, 0)[1] == 0
 
@@ -29,7 +34,7 @@ if __name__ == '__main__':
     forked(1)
     studio.pipe.call(forked, 2)
     for way, count in (('spawn', 3), ('forkserver', 5)):
-        process = multiprocessing.get_context(way).Process(target=pictures, args=(count,))
+        process = multiprocessing.get_context(way).Process(target=pictures_and_truth, args=(count,))
         process.start()
         process.join()
         assert process.exitcode == 0
