@@ -6,12 +6,13 @@ pythons_more.py names       how functions are named, wrapped and bound, under ea
 pythons_more.py unnoticed   what a program prints, how it ends and what other tools say of it, with and without us
 """
 
+import json
 import os
 import re
 import zipfile
 
 import lib
-from pythons import HERE, MAP, WALK, check, embedded_library, environment, main_of, run, run_bare, way
+from pythons import HERE, MAP, NO_PYTHON_RULE, WALK, check, embedded_library, environment, main_of, run, run_bare, way
 
 # ---- names -------------------------------------------------------------------------------------------
 
@@ -60,8 +61,24 @@ def names(checks, python, choice):
         checks.ok(is_off or way(document) == hook, f'{label}: the way', way(document))
 
 
+def names_seen(checks, python):
+    """Without a rule: every function that was on the stack of a launch, as a rule to paste; in a run of milliseconds."""
+    label = f'Python {python.version} names seen'
+    with lib.workdir() as folder:
+        traced = run(python, folder, 'named.py', mapping=NO_PYTHON_RULE)
+        result = lib.stagetap('map', 'names', '--json', '--source', 'python', '--top', '0', traced.trace)
+        if not checks.ok(result.returncode == 0, f'{label}: answers', result.stderr):
+            return
+        seen = {entry['name'] for entry in json.loads(result.stdout)['names']}
+        plain = {name for name in NAMES if '*' not in name} - NOT_IN_FRAMES
+        if python.minor < 11:
+            plain = {'*' + name.split('.')[-1] for name in plain}
+        checks.equal(set(), {f'__main__:{name}' for name in plain} - seen, f'{label}: none is missing')
+
+
 def main_names(checks, pythons):
     for python in pythons:
+        names_seen(checks, python)
         for choice in ('auto', 'monitoring' if python.minor >= 12 else 'eval', 'walk', 'off'):
             names(checks, python, choice)
 

@@ -88,7 +88,10 @@ int main(int argc, char **argv)
         CALL("Py_InitializeEx", void, (int), 0);
         void *hook = argc > 6 ? take_evaluation(argv[6]) : NULL;
         status = live(argv[4]);
-        if (hook) printf("the hook saw frames: %s\n", ((long (*)(void))dlsym(hook, "eval_hook_give_back"))() ? "yes" : "no");
+        if (hook) {
+            long (*give_back)(void) = (long (*)(void))dlsym(hook, "eval_hook_give_back");
+            printf("the hook saw frames: %s\n", give_back() ? "yes" : "no");
+        }
         CALL("Py_Finalize", void, (void));
     }
     return status ? 1 : 0;
