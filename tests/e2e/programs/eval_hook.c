@@ -33,6 +33,9 @@ static eval_fn set(eval_fn hook)
     return old;
 }
 
+void eval_hook_take(void); /* called by ctypes */
+long eval_hook_give_back(void);
+
 void eval_hook_take(void)
 {
     before = set(evaluate);
