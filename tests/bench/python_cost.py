@@ -83,7 +83,11 @@ def show_times(build, folder, found):
 
 def instructions(python, kind, turns, env):
     command = ['valgrind', '--tool=callgrind', '--callgrind-out-file=/dev/null', python.path, '-S', PROGRAM, kind, str(turns)]
-    return int(re.search(r'Collected : (\d+)', run(command, env).stderr).group(1))
+    result = run(command, env)
+    collected = re.search(r'Collected : (\d+)', result.stderr)
+    if not collected:
+        sys.exit(f'{command}: valgrind tells no count\n{result.stdout}{result.stderr}')
+    return int(collected.group(1))
 
 
 def added(build, folder, python, kind):

@@ -4,6 +4,8 @@
 #include <string.h>
 
 typedef void *(*eval_fn)(void *thread, void *frame, int is_throw);
+void eval_hook_take(void);
+long eval_hook_give_back(void); /* how many frames it saw */
 
 static eval_fn before;
 static long frames;
@@ -41,7 +43,6 @@ void eval_hook_take(void)
     before = set(evaluate);
 }
 
-/* How many frames it saw. */
 long eval_hook_give_back(void)
 {
     set(before);
