@@ -106,7 +106,8 @@ static st_py eval_3_9(void *thread, void *frame, int is_throw)
 static int (*thread_attributes)(pthread_t, pthread_attr_t *); /* pthread_getattr_np, or NULL; not in every libc.so.6 */
 static int (*attribute_stack)(const pthread_attr_t *, void **, size_t *);
 static int (*attributes_destroy)(pthread_attr_t *);
-static __thread uintptr_t stack_half; /* the middle of this thread's stack, 0 = not asked yet */
+/* The middle of this thread's stack, 0 = not asked yet. */
+static __thread uintptr_t stack_half __attribute__((tls_model("initial-exec")));
 
 static void find_stack_functions(void)
 {

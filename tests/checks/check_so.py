@@ -15,7 +15,7 @@ import sys
 
 EXPORTS = re.compile(r"dlsym|dlopen|InitializeInjectionNvtx2|stagetap_\w+")
 MUST_EXPORT = {"dlsym", "dlopen", "InitializeInjectionNvtx2"}
-NEEDED = re.compile(r"libc\.so\.6|ld-linux[-\w]*\.so\.[12]")
+NEEDED = re.compile(r"libc\.so\.6|ld-linux-aarch64\.so\.1")
 TLS_BYTES = 256
 OLDEST_GLIBC = (2, 17)
 # Of libc's symbols these would mean that something large or dangerous came along. (`exit` is used: for a program whose
