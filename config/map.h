@@ -47,8 +47,8 @@ struct st_map {
     size_t arena_used, arena_bytes;
 };
 
-/* What the rule does. A line is an instant: with it a stage or request begins that has no end of its own, or an iteration
- * ends; of all other rules it is `role`. */
+/* What the rule does. A line is an instant: with it a stage or request begins that has no end of its own, or an
+ * iteration ends; of all other rules it is `role`. */
 enum st_map_role st_map_role_in_force(const struct st_map_rule *rule);
 
 struct st_map_error {

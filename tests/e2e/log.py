@@ -96,7 +96,7 @@ def demo(checks):
             result = lib.compare.compare_document(document, traced.truth, traced.timings, (), lib.DEMO_ROWS, quiet=True)
             same = traced.process.stdout.count(' step '), bare.process.stdout.count(' step ')
         others = [text for text in result.violations if ' sample' not in text]
-        if not others or not result.only_host:
+        if not others:  # else times on a busy machine: again
             break
     checks.equal([], others, 'demo: agrees with the truth but for where the steps begin')
     checks.equal((15, 15), same, 'demo: its bars')
