@@ -46,7 +46,8 @@ static void test_sentences(void **state)
         {"log x -> begin request",
          "When the line x is printed, a request begins; one that `begin request` opened before is over."},
         {"log x -> end request", "When the line x is printed, the request that `begin request` opened is over."},
-        {"log x -> request", "When the line x is printed, a request begins; one that `begin request` opened before is over."},
+        {"log x -> request",
+         "When the line x is printed, a request begins; one that `begin request` opened before is over."},
         {"log x -> step",
          "When the line x is printed, one step of the stage around it is over and the next one begins."},
         {"kernel k -> decode", "Device work of the kernel k counts as decode, with its launches; this labels device "
