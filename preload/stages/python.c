@@ -31,6 +31,7 @@ static struct {
     _Atomic bool are_frames_over; /* for names neither */
     _Atomic int way;        /* enum way */
     _Atomic bool is_asked;  /* a call in the main thread is pending */
+    bool knows_end;         /* we are told when the interpreter ends; while busy */
     const char *_Atomic why; /* why there is no hook */
     const char *_Atomic note, *_Atomic description;
 } python = {.is_busy = ATOMIC_FLAG_INIT};
@@ -150,12 +151,24 @@ static bool find(void)
     return true;
 }
 
+/* Py_Finalize() is done: what was installed is gone. A program that embeds Python may initialise it again. */
+static void when_finalized(void)
+{
+    python.knows_end = false;
+    st_python_match_forget();
+    st_python_facts_forget();
+    st_python_frames_forget_main();
+    atomic_store_explicit(&python.are_frames_over, false, memory_order_relaxed);
+    atomic_store_explicit(&python.is_over, false, memory_order_release);
+}
+
 /* The calling thread holds the GIL: do what waits for that. */
 static void use_moment(void)
 {
     struct st_watch_provider provider;
     st_py type, value, traceback;
     st_py_api.fetch_error(&type, &value, &traceback);
+    if (!python.knows_end) python.knows_end = st_py_api.at_exit(when_finalized) == 0;
     if (is_wanted() && !atomic_load_explicit(&python.is_over, memory_order_relaxed)) install();
     if (!atomic_load_explicit(&python.are_frames_over, memory_order_relaxed)) use_frames();
     if (st_watch_get_provider(0, &provider)) st_python_facts_look();

@@ -54,14 +54,13 @@ static int find_object(struct dl_phdr_info *info, size_t size, void *arg)
     return 0;
 }
 
-/* Through which everything is found: the whole process, or one library that was loaded for itself (RTLD_LOCAL). */
+/* Through which everything is found: the library, which may have been loaded for itself (RTLD_LOCAL) and must stay from
+ * now on, also where the program unloads it; or the program itself. */
 static void *find_handle(const void *is_initialized)
 {
     struct search wanted = {.address = (uintptr_t)is_initialized};
-    if (st_watch_real_dlsym(RTLD_DEFAULT, "Py_IsInitialized") == is_initialized) return RTLD_DEFAULT;
-    st_watch_real_dlerror();
     dl_iterate_phdr(find_object, &wanted);
-    return wanted.path[0] ? st_watch_real_dlopen(wanted.path, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+    return wanted.path[0] ? st_watch_real_dlopen(wanted.path, RTLD_LAZY | RTLD_NOLOAD) : RTLD_DEFAULT;
 }
 
 static bool fill(void *handle, struct st_py_api *api, const char **ret_missing)

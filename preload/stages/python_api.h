@@ -31,6 +31,7 @@ struct st_py_method {
     X(void *, interpreter, (void), "PyInterpreterState_Get", "_PyInterpreterState_Get")                                \
     X(void *, main_interpreter, (void), "PyInterpreterState_Main", NULL)                                               \
     X(int, add_pending, (int (*)(void *), void *), "Py_AddPendingCall", NULL) /* any thread */                         \
+    X(int, at_exit, (void (*)(void)), "Py_AtExit", NULL)                                                               \
     X(void, take_reference, (st_py), "Py_IncRef", NULL)                                                                \
     X(void, drop, (st_py), "Py_DecRef", NULL)                                                                          \
     X(void, fetch_error, (st_py *, st_py *, st_py *), "PyErr_Fetch", NULL)                                             \

@@ -31,8 +31,8 @@ uint64_t st_python_monitoring_mismatches(void);
 /* ---- the frame-evaluation hook (PEP 523), 3.8 to 3.11: python_eval.c ---- */
 
 enum st_python_installed st_python_eval_install(const char **ret_why);
-/* Why it was given up, or NULL while it is not: the program raised the recursion limit beyond what 3.11 survives with
- * a hook. Any thread. */
+/* Why it was given up, or NULL while it is not: 3.11's hook needs more of the C stack than
+ * there is. Any thread. */
 const char *st_python_eval_given_up(void);
 
 #endif

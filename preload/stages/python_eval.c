@@ -3,14 +3,19 @@
  * Stages from the frame-evaluation hook (PEP 523), Python 3.8 to 3.11. The hook stands around the evaluation of each
  * frame: a frame that returns, yields or is unwound comes back to it. Another hook that was there is called by ours,
  * and one that comes later calls ours. From 3.12 on a hook makes RecursionError come far too early: never there. On
- * 3.11 it makes each Python call use the C stack, so it goes when the program raises its recursion limit beyond 10000.
+ * 3.11 it makes each Python call use the C stack, which Python itself does not: so it goes when the program raises its
+ * recursion limit beyond 10000, or when Python calls have come down to the lower half of a thread's stack.
  *
  * A frame is not touched, nor its code object read, once it was evaluated: both may be gone.
  */
+#include <dlfcn.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "preload/record/record.h"
+#include "preload/watch/watch.h"
 #include "python_backends.h"
 #include "python_match.h"
 
@@ -96,17 +101,57 @@ static st_py eval_3_9(void *thread, void *frame, int is_throw)
     return result;
 }
 
+/* ---- the C stack, on 3.11 ---- */
+
+static int (*thread_attributes)(pthread_t, pthread_attr_t *); /* pthread_getattr_np, or NULL; not in every libc.so.6 */
+static int (*attribute_stack)(const pthread_attr_t *, void **, size_t *);
+static int (*attributes_destroy)(pthread_attr_t *);
+static __thread uintptr_t stack_half; /* the middle of this thread's stack, 0 = not asked yet */
+
+static void find_stack_functions(void)
+{
+    void *found[] = {st_watch_real_dlsym(RTLD_DEFAULT, "pthread_getattr_np"),
+                     st_watch_real_dlsym(RTLD_DEFAULT, "pthread_attr_getstack"),
+                     st_watch_real_dlsym(RTLD_DEFAULT, "pthread_attr_destroy")};
+    if (!found[0] || !found[1] || !found[2]) return;
+    memcpy(&attribute_stack, &found[1], sizeof(found[1]));
+    memcpy(&attributes_destroy, &found[2], sizeof(found[2]));
+    memcpy(&thread_attributes, &found[0], sizeof(found[0]));
+}
+
+static uintptr_t middle_of_stack(void)
+{
+    pthread_attr_t attributes;
+    void *low = NULL;
+    size_t size = 0;
+
+    if (!thread_attributes || thread_attributes(pthread_self(), &attributes) != 0) return 1;
+    attribute_stack(&attributes, &low, &size);
+    attributes_destroy(&attributes);
+    return low ? (uintptr_t)low + size / 2 : 1;
+}
+
+/* Of a fiber, whose stack lies elsewhere, nothing is known: it has what is above the middle, or nothing. */
+static bool has_stack(void)
+{
+    if (stack_half == 0) stack_half = middle_of_stack();
+    return (uintptr_t)__builtin_frame_address(0) > stack_half;
+}
+
+static const char NO_STACK[] = "calls of Python functions have used up half of a thread's C stack, which Python 3.11 "
+                               "needs for itself";
 static const char RECURSION_LIMIT[] = "the recursion limit is above 10000, where Python 3.11 needs its C stack for "
                                       "itself";
 
 static st_py eval_3_11(void *thread, void *frame, int is_throw);
 
 /* Whoever set a hook after us calls us on: then we only stand aside. */
-static void give_up(void)
+static void give_up(const char *why)
 {
     void *interpreter = st_py_api.main_interpreter();
     eval_fn own = eval_3_11;
-    atomic_store_explicit(&given_up, RECURSION_LIMIT, memory_order_relaxed);
+    if (st_python_eval_given_up()) return;
+    atomic_store_explicit(&given_up, why, memory_order_relaxed);
     if (st_py_api.get_eval(interpreter) == *(void **)&own) st_py_api.set_eval(interpreter, next.address);
 }
 
@@ -126,7 +171,11 @@ static bool is_start_3_11(const void *frame)
 static st_py eval_3_11(void *thread, void *frame, int is_throw)
 {
     if (__builtin_expect(AT(int, thread, THREAD_RECURSION_LIMIT_3_11) > MAX_RECURSION_LIMIT, 0)) {
-        if (!st_python_eval_given_up()) give_up();
+        give_up(RECURSION_LIMIT);
+        return next.call(thread, frame, is_throw);
+    }
+    if (__builtin_expect(!has_stack(), 0)) {
+        give_up(NO_STACK);
         return next.call(thread, frame, is_throw);
     }
     uint64_t known = known_of(AT(st_py, frame, INNER_CODE), AT(st_py, frame, INNER_GLOBALS), frame);
@@ -197,6 +246,8 @@ enum st_python_installed st_python_eval_install(const char **ret_why)
         next.address = *slot;
         *slot = *(void **)&function;
     } else {
+        find_stack_functions();
+        atomic_store_explicit(&given_up, NULL, memory_order_relaxed);
         eval_fn function = st_py_api.minor == 11 ? eval_3_11 : eval_3_9;
         void *interpreter = st_py_api.main_interpreter();
         next.address = st_py_api.get_eval(interpreter);

@@ -56,6 +56,11 @@ static bool make_names(void)
     return name_objects != NULL;
 }
 
+void st_python_facts_forget(void)
+{
+    name_objects = NULL;
+}
+
 /* What the module's dictionary has of that name, borrowed. A lazy module, as diffusers and transformers make them,
  * keeps what it was given in a dictionary of its own. */
 static st_py value_in(st_py module, st_py name)

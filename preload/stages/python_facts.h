@@ -13,6 +13,9 @@
 /* With the GIL: note what can be told now and could not before. */
 void st_python_facts_look(void);
 
+/* The interpreter is gone, and with it the strings that were made in it. */
+void st_python_facts_forget(void);
+
 /* The n-th fact, from 0: "torch" and "2.9.1"; false at the end. Any thread. */
 bool st_python_fact(uint32_t n, const char **ret_key, const char **ret_value);
 

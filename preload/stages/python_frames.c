@@ -245,6 +245,11 @@ bool st_python_frames_has_main(void)
     return atomic_load_explicit(&has_main, memory_order_relaxed);
 }
 
+void st_python_frames_forget_main(void)
+{
+    atomic_store_explicit(&has_main, false, memory_order_release);
+}
+
 void st_python_frames_find_main(void)
 {
     st_py name = st_py_api.text_of("__main__"), key = st_py_api.text_of("__file__");

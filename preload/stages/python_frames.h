@@ -29,6 +29,8 @@ enum st_python_installed st_python_frames_prepare(const char **ret_why);
 /* With the GIL: which file is the program's own, once Python knows. */
 void st_python_frames_find_main(void);
 bool st_python_frames_has_main(void);
+/* Another program may come: the interpreter is gone. */
+void st_python_frames_forget_main(void);
 
 /* The frames of this thread. Any thread, after st_python_frames_prepare(). */
 void st_python_frames_begin(struct st_python_walk *walk);

@@ -56,6 +56,11 @@ bool st_python_match_init(void)
     return extra_index >= 0;
 }
 
+void st_python_match_forget(void)
+{
+    extra_index = -1;
+}
+
 uint64_t st_python_known(const void *code)
 {
     void *extra = NULL;
@@ -117,8 +122,6 @@ static st_py wrapped_by(st_py object)
     st_py type = st_py_type(object), inner = NULL;
     if (type == st_py_api.static_method_type || type == st_py_api.class_method_type) {
         inner = st_py_api.attribute_named(object, "__func__");
-    } else if (type == st_py_api.property_type) {
-        inner = st_py_api.attribute_named(object, "fget");
     } else if (type != st_py_api.type_type && type != st_py_api.module_type) {
         st_py *dict = st_py_api.instance_dict(object);
         if (dict && *dict) {
@@ -131,7 +134,7 @@ static st_py wrapped_by(st_py object)
     return inner;
 }
 
-enum found { FOUND_NOT, FOUND_OTHER, FOUND_SAME };
+enum found { FOUND_NOT, FOUND_OTHER, FOUND_SAME }; /* the more the better */
 
 static bool is_called(st_py code, st_py name)
 {
@@ -144,9 +147,25 @@ static bool is_called(st_py code, st_py name)
 
 /* Is this the function of `code`, perhaps decorated? FOUND_OTHER: it has the name, but is a function of another name,
  * as decorators make them that do not say what they wrap. */
-static enum found compare(st_py object, st_py name, st_py code)
+static enum found compare(st_py object, st_py name, st_py code, int depth);
+
+static enum found compare_property(st_py property, st_py name, st_py code, int depth)
 {
-    for (int i = 0; i < MAX_WRAPPED && object && object != st_py_api.none; i++) {
+    static const char *const FUNCTIONS[] = {"fget", "fset", "fdel"};
+    enum found best = FOUND_NOT;
+    for (size_t i = 0; i < sizeof(FUNCTIONS) / sizeof(FUNCTIONS[0]) && best != FOUND_SAME; i++) {
+        st_py function = st_py_api.attribute_named(property, FUNCTIONS[i]);
+        enum found found = function ? compare(function, name, code, depth) : FOUND_NOT;
+        if (function) st_py_api.drop(function); /* the property has it */
+        if (found > best) best = found;
+    }
+    return best;
+}
+
+static enum found compare(st_py object, st_py name, st_py code, int depth)
+{
+    for (; depth < MAX_WRAPPED && object && object != st_py_api.none; depth++) {
+        if (st_py_type(object) == st_py_api.property_type) return compare_property(object, name, code, depth + 1);
         st_py own = st_py_type(object) == st_py_api.function_type ? st_py_api.function_code(object) : NULL;
         if (own == code) return FOUND_SAME;
         st_py inner = wrapped_by(object);
@@ -177,7 +196,7 @@ static enum found search(st_py dict, st_py name, st_py code, int levels, char *t
     uint32_t others = 0;
     intptr_t at = 0;
     st_py key, value, direct = st_py_api.dict_get(dict, name);
-    enum found found = direct ? compare(direct, name, code) : FOUND_NOT;
+    enum found found = direct ? compare(direct, name, code, 0) : FOUND_NOT;
 
     if (found != FOUND_NOT) append(text, used, st_py_api.utf8(name));
     if (found == FOUND_SAME) return FOUND_SAME;

@@ -30,8 +30,10 @@ uint64_t st_python_pack(const struct st_stage_match *match);
 
 #define ST_PYTHON_NAME_BYTES 512 /* of module:qualname; longer ones are cut */
 
-/* Once. False: this Python has no room for us in its code objects. */
+/* Once in each life of the interpreter. False: this Python has no room for us in its code objects. */
 bool st_python_match_init(void);
+/* The interpreter is gone, and all that was kept in it; a later one may be initialised. */
+void st_python_match_forget(void);
 
 /* What was kept, or 0. */
 uint64_t st_python_known(const void *code);

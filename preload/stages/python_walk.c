@@ -16,6 +16,7 @@
 #define PATH_PARTS 8
 #define CACHE_SIZE 4096u /* a power of two */
 #define NAME_PERIODS_PER_SECOND 1000
+#define NAMED_CALLS 500 /* the process's first ones: a short program would show too little in its milliseconds */
 
 static _Atomic bool finds_stages, notes_names;
 static uint64_t first_ticks; /* see st_python_walk_for_stages */
@@ -193,13 +194,21 @@ static void follow(struct st_thread *thread, uint64_t before)
 
 /* ---- at a CUDA call ------------------------------------------------------------------------------ */
 
+static bool is_name_due(const struct st_thread *thread, uint64_t before)
+{
+    static _Atomic uint32_t calls;
+    if (atomic_load_explicit(&calls, memory_order_relaxed) >= NAMED_CALLS) return before >= thread->python_names_due;
+    atomic_fetch_add_explicit(&calls, 1, memory_order_relaxed);
+    return true;
+}
+
 static void at_call(struct st_thread *thread, const uint64_t *words)
 {
     /* what the last call on this level left behind: when it began (of a stage function: a token, always smaller) */
     uint64_t before = thread->frames[thread->frame_count].begin_ticks;
 
     if (atomic_load_explicit(&finds_stages, memory_order_acquire) || st_python_eval_given_up()) follow(thread, before);
-    if (before >= thread->python_names_due && atomic_load_explicit(&notes_names, memory_order_acquire)) {
+    if (is_name_due(thread, before) && atomic_load_explicit(&notes_names, memory_order_acquire)) {
         thread->python_names_due = before + st_ring_setup.head.ticks_per_second / NAME_PERIODS_PER_SECOND;
         note_names();
     }

@@ -20,10 +20,8 @@ import shutil
 import statistics
 import sys
 
+import model_file
 from client import HERE, Client, Run
-
-sys.path.insert(0, str(HERE / 'cyllama'))
-import sparse_model  # noqa: E402
 
 MODEL = 'kernel * 0ns\nsmall-d2h zero\n'
 CONFIDENCE = 0.95
@@ -41,7 +39,7 @@ def torch():
 def cyllama(**env):
     client = Client('cyllama')
     model = client.work / 'zero.safetensors'
-    sparse_model.write(model)
+    model_file.write(model, 'sd1_tensors.txt')
     return client, [client.python, client.folder / 'timed.py', model, 20, PICTURES], env
 
 

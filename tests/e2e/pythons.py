@@ -294,7 +294,7 @@ def processes(checks, python):
                 document = lib.report(checks, '--request', 'all', trace, what=f'{label}: a trace')
                 counts.append(len(document['requests']))
                 launches.update(found(document))
-        checks.equal([1, 2, 3, 4], sorted(counts), f'{label}: requests of each process')
+        checks.equal([1, 2, 3, 4, 5], sorted(counts), f'{label}: requests of each process')
         truths = [os.path.join(folder, name) for name in os.listdir(folder) if name.startswith('run.truth')]
         checks.equal(expected(truths), dict(launches), f'{label}: launches of each stage')
 
@@ -325,13 +325,21 @@ decode()
 '''
 
 
-def embedded(checks, python):
-    """No import tells of Python: the first CUDA call does, with the GIL or without."""
+def embedded_library(python):
+    """(path of libpython, its home), or (None, None)."""
     code = 'import sysconfig; print(*sysconfig.get_config_vars("LIBDIR", "LDLIBRARY", "Py_ENABLE_SHARED", "prefix"))'
     folder, name, is_shared, home = lib.run([python.path, '-c', code], lib.environment(False)).stdout.split()
     path = os.path.join(folder, name)
     if is_shared != '1' or not os.path.exists(path):
         print(f'skipped: Python {python.version} has no shared library')
+        return None, None
+    return path, home
+
+
+def embedded(checks, python):
+    """No import tells of Python: the first CUDA call does, with the GIL or without."""
+    path, home = embedded_library(python)
+    if not path:
         return
     for scope, gil in (('local', 'held'), ('global', 'released')):
         label = f'Python {python.version} embedded {scope} {gil}'
@@ -360,15 +368,16 @@ def main_beside(checks, pythons):
         embedded(checks, python)
 
 
-def main():
+def main_of(parts):
+    """parts: name of a part → function. E2E_PYTHON=3.11 leaves only that version."""
     checks = lib.Checks()
-    pythons = find_pythons()
+    pythons = [python for python in find_pythons() if python.version.startswith(os.environ.get('E2E_PYTHON', ''))]
     if not pythons:
         print('skipped: no CPython from 3.8 on, with ctypes, was found')
         sys.exit(77)
-    (main_beside if sys.argv[1:] == ['beside'] else main_functions)(checks, pythons)
+    parts[sys.argv[1] if sys.argv[1:] else ''](checks, pythons)
     checks.finish()
 
 
 if __name__ == '__main__':
-    main()
+    main_of({'': main_functions, 'beside': main_beside})

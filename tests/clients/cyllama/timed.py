@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""timed.py MODEL STEPS PICTURES: pictures of one loaded model; tells on stderr how long each took: wall,
-and CPU time of the thread that makes it."""
+"""timed.py MODEL STEPS PICTURES [log]: pictures of one loaded model; tells on stderr how long each took: wall, and CPU time of
+the thread that makes it – and, if asked for, what the library logs, with times as sd_log.py reads them."""
 
 import sys
 import time
@@ -8,7 +8,18 @@ import time
 from cyllama.sd import SDContext, SDContextParams, set_log_callback
 
 model, steps, pictures = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-set_log_callback(lambda level, text: None)
+
+done_ns = 0
+
+
+def log(level, text):
+    global done_ns
+    if 'log' in sys.argv[4:]:
+        print(f'[{time.monotonic_ns()} {done_ns}] {text}', end='', file=sys.stderr, flush=True)
+        done_ns = time.monotonic_ns()
+
+
+set_log_callback(log)
 params = SDContextParams()
 params.model_path = model
 params.n_threads = 1

@@ -1,8 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What test_stages.c has in place of the recorder, of the source log and of preload/watch: what they are told is written
- * into one line. Definitions, for that file alone.
+ * What test_stages.c has in place of the recorder, of the source log and of preload/watch: what they are told is
+ * written into one line. Definitions, for that file alone.
  */
+#ifndef ST_TEST_STAND_INS_H
+#define ST_TEST_STAND_INS_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "preload/record/record.h"
+#include "preload/record/window.h"
+#include "preload/stages/hidden.h"
+#include "preload/stages/log.h"
+#include "preload/stages/nvtx.h"
+#include "preload/stages/symbols.h"
+#include "preload/stages/unwind.h"
+#include "preload/watch/watch.h"
 
 /* ---- a recorder that writes what it is told into one line ---- */
 
@@ -226,3 +250,5 @@ void st_unwind_get_stats(struct st_unwind_stats *ret)
 {
     *ret = (struct st_unwind_stats){.walks = sees_stacks};
 }
+
+#endif

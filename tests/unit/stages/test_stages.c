@@ -3,30 +3,12 @@
  * Rules to spans, and NVTX ranges to spans: the real stages and NVTX code over a recorder that only notes
  * what it is told, with a made-up NVTX library (its export table) and another tool chained behind us.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
 
-#include <pthread.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
-#include "preload/record/record.h"
-#include "preload/stages/hidden.h"
-#include "preload/stages/log.h"
-#include "preload/record/window.h"
 #include "preload/stages/nvtx.h"
 #include "preload/stages/python.h"
 #include "preload/stages/seen.h"
 #include "preload/stages/stages.h"
-#include "preload/stages/symbols.h"
-#include "preload/stages/unwind.h"
-#include "preload/watch/watch.h"
 
 #include "stand_ins.h"
 

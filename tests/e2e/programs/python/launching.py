@@ -6,7 +6,7 @@ holds the GIL."""
 import ctypes
 import threading
 
-NAMES = ('none', 'load', 'encode', 'sample', 'decode', 'output', 'loop', 'generator', 'coroutine', 'static', 'property')
+NAMES = ('none', 'load', 'encode', 'sample', 'decode', 'output', 'loop', 'generator', 'coroutine', 'static', 'property', 'named')
 PTX = '.version 6.0\n.target sm_50\n.address_size 64\n' + ''.join(
     '.visible .entry k_%s ()\n{\n\tret;\n}\n' % name for name in NAMES
 )

@@ -100,6 +100,10 @@ def call(function, *arguments):
     function(*arguments)
 
 
+def turns(count):
+    yield from range(count)
+
+
 def nested():
     def decode():
         launch('none')
