@@ -95,9 +95,8 @@ def demo(checks):
             document = lib.report(checks, '--request', 'all', traced.trace, what='demo')
             result = lib.compare.compare_document(document, traced.truth, traced.timings, (), lib.DEMO_ROWS, quiet=True)
             same = traced.process.stdout.count(' step '), bare.process.stdout.count(' step ')
-        others, beyond_host = ([text for text in texts if ' sample' not in text]
-                               for texts in (result.violations, result.beyond_host))
-        if not others or beyond_host:
+        others = [text for text in result.violations if ' sample' not in text]
+        if not others:  # else times on a busy machine: again
             break
     checks.equal([], others, 'demo: agrees with the truth but for where the steps begin')
     checks.equal((15, 15), same, 'demo: its bars')

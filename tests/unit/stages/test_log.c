@@ -85,7 +85,7 @@ void st_stages_count(uint16_t rule)
 void st_stage_mark(struct st_thread *thread, uint16_t rule, uint32_t name)
 {
     size_t used = strlen(told);
-    const char *when = thread->edge_ticks ? "@" : "";
+    const char *when = thread->edge_ticks ? thread->is_following ? "@~" : "@" : thread->is_following ? "~" : "";
 
     assert_ptr_equal(thread, st_thread_current);
     assert_true(thread->is_inferred);
@@ -371,7 +371,7 @@ static void call_after_printer(void)
 static void call_after_request(void)
 {
     call_cuda();
-    assert_told("+d@ "); /* another one has the request: only the stage */
+    assert_told("+d@~ "); /* another one has the request, and the entry: only the stage */
 }
 
 static void logger(void **state)
@@ -390,7 +390,7 @@ static void follow(void)
     pthread_barrier_wait(&barrier);
     pthread_barrier_wait(&barrier); /* printed */
     call_cuda();
-    assert_told("no) +e@ +s@ -s@ "); /* request and step are the printer's */
+    assert_told("no) +e@~ +s@~ -s@~ "); /* request and step are the printer's */
     pthread_barrier_wait(&barrier);
     pthread_barrier_wait(&barrier); /* another thread printed, too */
     call_cuda();

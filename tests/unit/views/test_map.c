@@ -46,6 +46,10 @@ static void test_sentences(void **state)
         {"log x -> begin request",
          "When the line x is printed, a request begins; one that `begin request` opened before is over."},
         {"log x -> end request", "When the line x is printed, the request that `begin request` opened is over."},
+        {"log x -> request",
+         "When the line x is printed, a request begins; one that `begin request` opened before is over."},
+        {"log x -> step",
+         "When the line x is printed, one step of the stage around it is over and the next one begins."},
         {"kernel k -> decode", "Device work of the kernel k counts as decode, with its launches; this labels device "
                                "work only: host figures stay with the range that launched it."},
         {"nvtx l_* -> l$1", "When an NVTX range whose name matches l_* is open, that is the stage l$1. $1 … $9 are "
@@ -144,6 +148,7 @@ static void test_warnings(void **state)
     assert_warnings("nvtx r -> request; kernel k -> x; nvtx s -> x step", "step_without_stage:2 ");
     assert_warnings("nvtx r -> request; nvtx y -> x; nvtx s -> end x", "never_opened:2 ");
     assert_warnings("nvtx r -> request; nvtx s -> end request", "never_opened:1 ");
+    assert_warnings("log r -> request; log a -> x; log s -> end request; log b -> end x", "");
     assert_warnings("", "");
 }
 
