@@ -116,11 +116,12 @@ static inline void st_span_doubt(struct st_thread *thread, bool is_inferred, uin
     thread->late_ticks = late_ticks;
 }
 
-/* Edges that this thread makes from now on, until it is said again, were at `at_ticks`, not now; 0: now. Whoever says
- * an instant says 0 before it returns. */
-static inline void st_span_at(struct st_thread *thread, uint64_t at_ticks)
+/* Edges that this thread makes from now on, until it is said again, were at `at_ticks`, not now; 0: now. `is_past`: so
+ * long ago that nobody knows the thread's CPU clock then. Whoever says an instant says 0, false before it returns. */
+static inline void st_span_at(struct st_thread *thread, uint64_t at_ticks, bool is_past)
 {
     thread->edge_ticks = at_ticks;
+    thread->edge_is_past = is_past;
 }
 
 /* Stages that this thread begins from now on, until it is said again, are another thread's, which it works for: no

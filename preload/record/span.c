@@ -20,10 +20,9 @@ static uint64_t edge_ticks(const struct st_thread *thread)
     return thread->edge_ticks ? thread->edge_ticks : st_ticks();
 }
 
-/* What it was at an earlier instant is not known. */
 static uint64_t edge_cpu_ns(const struct st_thread *thread)
 {
-    return thread->edge_ticks ? 0 : st_sys_thread_cpu_ns();
+    return thread->edge_is_past ? 0 : st_sys_thread_cpu_ns();
 }
 
 static void emit_begin(struct st_thread *thread, const struct st_open_span *open, uint32_t parent, uint32_t rule)

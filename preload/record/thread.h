@@ -79,6 +79,7 @@ struct st_thread {
     bool is_following;   /* … and another thread's (st_span_following) */
     uint64_t late_ticks; /* … and may have been so much earlier */
     uint64_t edge_ticks; /* … and are noted for this instant, not for now; 0 = for now (st_span_at) */
+    bool edge_is_past;   /* … long ago */
     struct st_window_request *window; /* of its own request; NULL: it has none, or no window is set (window.h) */
     uint32_t window_depth;            /* open spans around the steps of the window at least */
     uint8_t runtime_depth, driver_depth; /* watched calls in progress, by layer */

@@ -39,9 +39,9 @@ static bool is_teed; /* lines come from the launcher instead (log_tee.c) */
 /* A post as it was read. */
 struct read_post {
     struct post *post;
+    struct st_stage_match match;
     uint64_t at_ticks, late_ticks;
-    uint32_t name, printer;
-    uint16_t rule;
+    uint32_t printer;
     enum st_map_role role;
     bool is_printers;
 };
@@ -74,8 +74,8 @@ static void post_copied(const struct st_stage_match *match, uint64_t at_ticks, u
     post(LAUNCHER, match, at_ticks, late_ticks, false);
 }
 
-/* False: it is being written, or was overwritten: whoever sees a later value of a field sees that `ready` has changed.
- * */
+/* False: it is being written, or was overwritten: whoever sees a later value of a field sees that `ready` has
+ * changed. */
 static bool read_post(uint64_t n, struct read_post *ret)
 {
     struct post *from = &posts[n % POSTS];
@@ -85,12 +85,12 @@ static bool read_post(uint64_t n, struct read_post *ret)
         .post = from,
         .at_ticks = atomic_load_explicit(&from->at_ticks, memory_order_acquire),
         .late_ticks = atomic_load_explicit(&from->late_ticks, memory_order_acquire),
-        .name = atomic_load_explicit(&from->name, memory_order_acquire),
+        .match = {.rule = (uint16_t)atomic_load_explicit(&from->rule, memory_order_acquire),
+                  .name = atomic_load_explicit(&from->name, memory_order_acquire)},
         .printer = atomic_load_explicit(&from->printer, memory_order_acquire),
-        .rule = (uint16_t)atomic_load_explicit(&from->rule, memory_order_acquire),
         .is_printers = atomic_load_explicit(&from->is_printers, memory_order_acquire),
     };
-    ret->role = st_stages_role(ret->rule);
+    ret->role = st_stages_role(ret->match.rule);
     return atomic_load_explicit(&from->ready, memory_order_relaxed) == n + 1;
 }
 
@@ -102,13 +102,14 @@ static bool is_coming(uint64_t n)
 
 /* ---- applying ---- */
 
-/* `at_ticks` 0: now. The thread is claimed. */
-static void apply(struct st_thread *thread, uint16_t rule, uint32_t name, uint64_t at_ticks, uint64_t late_ticks)
+/* `at_ticks` 0: now. `is_past`: not in a call that the thread is in. The thread is claimed. */
+static void apply(struct st_thread *thread, const struct st_stage_match *match, uint64_t at_ticks, bool is_past,
+                  uint64_t late_ticks)
 {
     st_span_doubt(thread, true, late_ticks);
-    st_span_at(thread, at_ticks);
-    st_stage_mark(thread, rule, name);
-    st_span_at(thread, 0);
+    st_span_at(thread, at_ticks, is_past);
+    st_stage_mark(thread, match->rule, match->name);
+    st_span_at(thread, 0, false);
     st_span_doubt(thread, false, 0);
 }
 
@@ -125,7 +126,7 @@ static void follow(struct st_thread *thread, const struct read_post *post, uint6
 
     if (is_first || (post->role != ST_MAP_BEGIN_REQUEST && post->role != ST_MAP_STEP_END)) {
         st_span_following(thread, !is_first);
-        apply(thread, post->rule, post->name, at_ticks, post->late_ticks);
+        apply(thread, &post->match, at_ticks, at_ticks != 0, post->late_ticks);
         st_span_following(thread, false);
     } else if (post->role == ST_MAP_BEGIN_REQUEST) {
         st_span_end_request(thread);
@@ -169,7 +170,7 @@ static void __attribute__((noinline)) read_posts(struct st_thread *thread, uint6
             continue;
         }
         if (post.printer == thread->tid) {
-            if (take(&post)) apply(thread, post.rule, post.name, post.at_ticks, post.late_ticks);
+            if (take(&post)) apply(thread, &post.match, post.at_ticks, true, post.late_ticks);
         } else if (may_follow) {
             follow(thread, &post, is_first && post.is_printers ? 0 : post.at_ticks);
         }
@@ -185,7 +186,8 @@ static void before_call(struct st_thread *thread, const uint64_t *words)
     if (__builtin_expect(thread->posts_seen != count, 0)) read_posts(thread, count);
 }
 
-void st_lines_matched(struct st_lines *lines, const struct st_stage_match *match, uint64_t late_ticks)
+void st_lines_matched(struct st_lines *lines, const struct st_stage_match *match, uint64_t at_ticks,
+                      uint64_t late_ticks)
 {
     struct st_thread *thread = st_thread_current;
     bool has_called = thread != NULL && atomic_load_explicit(&thread->ring, memory_order_relaxed) != NULL &&
@@ -193,12 +195,12 @@ void st_lines_matched(struct st_lines *lines, const struct st_stage_match *match
 
     st_stages_count(match->rule);
     if (has_called && st_thread_claim(thread)) {
-        apply(thread, match->rule, match->name, 0, late_ticks);
+        apply(thread, match, at_ticks, false, late_ticks);
         st_thread_release(thread);
     }
     uint32_t printer = atomic_load_explicit(&lines->owner, memory_order_relaxed);
     if (!lines->has_posted) atomic_fetch_add_explicit(&printer_count, 1, memory_order_relaxed);
-    uint64_t n = post(printer, match, st_ticks(), late_ticks, has_called);
+    uint64_t n = post(printer, match, at_ticks, late_ticks, has_called);
     if (!lines->has_posted) lines->first_post = n;
     lines->has_posted = true;
 }

@@ -118,9 +118,10 @@ static void note_seen(const char *text)
     st_seen_note(ST_MAP_LOG, name);
 }
 
-/* A line and how late it may be. */
+/* A line: when the call that printed the last of it was entered, and how much earlier it may have been printed. */
 struct late_line {
     struct st_lines *lines;
+    uint64_t at_ticks;
     uint64_t late_ticks;
 };
 
@@ -131,7 +132,8 @@ static void match_line(void *context, struct st_line *line, bool is_whole, const
     bool is_matched = is_whole ? st_stages_match(ST_MAP_LOG, NULL, text, &match)
                                : st_stages_match_part(ST_MAP_LOG, text, &match);
 
-    if (is_matched && st_line_is_news(line, match.rule)) st_lines_matched(late->lines, &match, late->late_ticks);
+    if (is_matched && st_line_is_news(line, match.rule))
+        st_lines_matched(late->lines, &match, late->at_ticks, late->late_ticks);
     if (is_whole) note_seen(text);
 }
 
@@ -154,17 +156,17 @@ static bool has_many_lines(const char *text, size_t length)
 static void add(struct st_lines *lines, struct st_channel *channel, const char *text, size_t length,
                 uint64_t begin_ticks)
 {
-    uint64_t now = st_ticks(), since = begin_ticks;
+    uint64_t since = begin_ticks;
 
     if (st_line_is_binary(text, length)) {
         st_line_tear(&channel->line);
         count_unseen(length);
-        channel->last_ticks = now;
+        channel->last_ticks = st_ticks();
         return;
     }
     if (has_many_lines(text, length < HALF_BYTES ? length : HALF_BYTES))
         since = channel->last_ticks != 0 ? channel->last_ticks : st_lines_start_ticks;
-    struct late_line late = {lines, now - since};
+    struct late_line late = {lines, begin_ticks, begin_ticks > since ? begin_ticks - since : 0};
     if (length <= 2 * HALF_BYTES) {
         st_line_add(&channel->line, text, length, match_line, &late);
     } else {
@@ -174,7 +176,7 @@ static void add(struct st_lines *lines, struct st_channel *channel, const char *
         count_unseen(length - 2 * HALF_BYTES);
     }
     st_line_offer(&channel->line, match_line, &late);
-    channel->last_ticks = now;
+    channel->last_ticks = st_ticks();
 }
 
 void st_lines_add(int channel, const char *text, size_t length, uint64_t begin_ticks)

@@ -49,8 +49,10 @@ extern uint64_t st_lines_start_ticks;    /* when this process began to be listen
 
 /* ---- log.c ---- */
 
-/* A line of the calling thread matched; it was printed up to `late_ticks` ago. */
-void st_lines_matched(struct st_lines *lines, const struct st_stage_match *match, uint64_t late_ticks);
+/* A line of the calling thread matched; it was printed at `at_ticks`, in a call that is not over, or up to `late_ticks`
+ * before that. */
+void st_lines_matched(struct st_lines *lines, const struct st_stage_match *match, uint64_t at_ticks,
+                      uint64_t late_ticks);
 
 /* ---- log_tee.c ---- */
 

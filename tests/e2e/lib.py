@@ -143,7 +143,7 @@ def emulated(command, env):
     return EMULATOR + settings + command, {name: value for name, value in env.items() if not name.startswith('LD_')}
 
 
-def run(command, env=None, cwd=None, timeout=60, **kwargs):
+def run(command, env=None, cwd=None, timeout=60, stdout=subprocess.PIPE, **kwargs):
     """Runs to the end; stdout and stderr as text. A negative returncode is a signal."""
     command, env = emulated(command, env if env is not None else environment())
     return subprocess.run(
@@ -152,7 +152,7 @@ def run(command, env=None, cwd=None, timeout=60, **kwargs):
         cwd=cwd,
         timeout=timeout,
         stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
+        stdout=stdout,
         stderr=subprocess.PIPE,
         universal_newlines=True,
         errors='replace',
@@ -169,7 +169,8 @@ def start(command, env, **kwargs):
 class Traced:
     """One run of a program on simgpu in its own folder: output, truth, stage log and trace."""
 
-    def __init__(self, folder, command, preload=True, mapping=None, timeout=60, name='run', **env):
+    def __init__(self, folder, command, preload=True, mapping=None, timeout=60, name='run', stdout=subprocess.PIPE,
+                 **env):
         self.trace = os.path.join(folder, name + '.stap')
         self.truth = os.path.join(folder, name + '.truth')
         self.timings = os.path.join(folder, name + '.timings')
@@ -183,10 +184,11 @@ class Traced:
             environment(preload, **settings),
             folder,
             timeout,
+            stdout,
         )
 
     def describe(self):
-        return f'exit {self.process.returncode}\n{self.process.stdout[-1500:]}{self.process.stderr[-1500:]}'
+        return f'exit {self.process.returncode}\n{(self.process.stdout or "")[-1500:]}{self.process.stderr[-1500:]}'
 
 
 def generate(folder, *options, which='generate', images=2, steps=4, size=64, **kwargs):

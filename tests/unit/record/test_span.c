@@ -180,15 +180,15 @@ static void edges_can_be_earlier(void **state)
     struct st_thread *thread = st_thread_self();
     uint32_t sample = name_of("sample"), decode = name_of("decode");
     const struct st_slot *first = &thread->slots[thread->head & thread->slot_mask];
-    st_span_at(thread, 4711);
+    st_span_at(thread, 4711, true);
     uint32_t span = st_span_enter(thread, ST_ROLE_STAGE, sample, 1);
-    st_span_at(thread, 4811);
+    st_span_at(thread, 4811, true);
     st_span_step_end(thread, 0);
     st_span_doubt(thread, true, 60);
     st_span_step_end(thread, decode);
     st_span_doubt(thread, false, 0);
     st_span_leave(thread, span, ST_END_MARKED);
-    st_span_at(thread, 0);
+    st_span_at(thread, 0, false);
     assert_int_equal(first[0].begin, 4711);
     assert_int_equal(first[0].end, 0); /* the CPU clock of an earlier instant is not known */
     assert_int_equal(first[1].kind, ST_SLOT_MARK);

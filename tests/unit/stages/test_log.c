@@ -85,7 +85,7 @@ void st_stages_count(uint16_t rule)
 void st_stage_mark(struct st_thread *thread, uint16_t rule, uint32_t name)
 {
     size_t used = strlen(told);
-    const char *when = thread->edge_ticks ? thread->is_following ? "@~" : "@" : thread->is_following ? "~" : "";
+    const char *when = thread->edge_is_past ? thread->is_following ? "@~" : "@" : thread->is_following ? "~" : "";
 
     assert_ptr_equal(thread, st_thread_current);
     assert_true(thread->is_inferred);
