@@ -154,7 +154,7 @@ static void say_doubt(const struct st_report_request *request, const struct st_f
     if (!any) return;
     struct st_scale scale = st_scale_time(style->unit, most_ns);
     if (known && most_ns == 0) {
-        st_style_line(style, "≈ edges are inferred: from lines as they were printed");
+        st_style_line(style, "≈ edges are inferred from what told of them in that instant");
     } else if (known) {
         st_style_line(style, "≈ edges are inferred from what came later: in truth at most %s %s earlier",
                       st_scale_show(&scale, most_ns, text), scale.name);
