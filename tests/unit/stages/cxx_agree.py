@@ -6,6 +6,7 @@ libraries. c++filt writes more (parameters, template arguments, qualifiers, clon
 import glob
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -63,6 +64,7 @@ def main():
     if not shutil.which('c++filt') or not shutil.which('nm'):
         print('no c++filt or nm here')
         sys.exit(77)
+    program = shlex.split(os.environ.get('MESON_EXE_WRAPPER', '')) + [sys.argv[1]]
     libraries = [path for path in sys.argv[2:] if os.path.isfile(path)]
     for pattern in CLIENT_LIBRARIES:
         libraries += sorted(glob.glob(os.path.join(CACHE, pattern), recursive=True))[:1]
@@ -70,7 +72,7 @@ def main():
     for library in libraries:
         symbols = functions(library)
         text = '\n'.join(symbols) + '\n'
-        ours, theirs = output([sys.argv[1]], text).splitlines(), output(['c++filt', '-p'], text).splitlines()
+        ours, theirs = output(program, text).splitlines(), output(['c++filt', '-p'], text).splitlines()
         known = [row for row in zip(symbols, ours, theirs) if row[0] != row[2] and not is_told_otherwise(row[0])]
         wrong = [
             (symbol, our, wanted(their))
