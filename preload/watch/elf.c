@@ -148,6 +148,16 @@ static uint32_t count_gnu(const struct st_elf *elf)
     return last + 1;
 }
 
+void st_elf_each_relocation(const struct st_elf *elf, void (*each)(void *, const ElfW(Rela) *), void *context)
+{
+    for (size_t i = 0; i < elf->jump_slot_count; i++) {
+        each(context, &elf->jump_slots[i]);
+    }
+    for (size_t i = elf->relative_count; i < elf->relocation_count; i++) {
+        each(context, &elf->relocations[i]);
+    }
+}
+
 uint32_t st_elf_symbol_count(const struct st_elf *elf)
 {
     return elf->sysv_hash ? elf->sysv_hash[1] : elf->gnu_hash ? count_gnu(elf) : 0;

@@ -44,6 +44,19 @@ uint32_t st_elf_symbol_count(const struct st_elf *elf);
  * hash those, st_elf_find() finds them. */
 uint32_t st_elf_first_hashed(const struct st_elf *elf);
 
+/* Tell each() of every relocation but the relative ones, which name no symbol: those of the PLT first. */
+void st_elf_each_relocation(const struct st_elf *elf, void (*each)(void *context, const ElfW(Rela) *relocation),
+                            void *context);
+
+/* Does it fill a place with the address of a symbol: a slot of the PLT or GOT, or a pointer in data? */
+static inline bool st_elf_is_slot(const ElfW(Rela) *relocation)
+{
+    uint32_t type = ELF64_R_TYPE(relocation->r_info);
+    return ELF64_R_SYM(relocation->r_info) != 0 &&
+           (type == ST_RELOC_JUMP_SLOT || type == ST_RELOC_GLOB_DAT ||
+            (type == ST_RELOC_ADDRESS && relocation->r_addend == 0));
+}
+
 static inline const char *st_elf_name(const struct st_elf *elf, uint32_t symbol)
 {
     return elf->strings + elf->symbols[symbol].st_name;

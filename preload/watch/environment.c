@@ -53,21 +53,20 @@ struct getenv_pass {
     bool is_unrelocated;
 };
 
-static void visit(struct getenv_pass *pass, const ElfW(Rela) *relocations, size_t count)
+static void visit(void *arg, const ElfW(Rela) *relocation)
 {
-    for (size_t i = 0; i < count; i++) {
-        uint32_t type = ELF64_R_TYPE(relocations[i].r_info), symbol = ELF64_R_SYM(relocations[i].r_info);
-        if ((type != ST_RELOC_JUMP_SLOT && type != ST_RELOC_GLOB_DAT) || symbol == 0 ||
-            pass->elf.symbols[symbol].st_shndx != SHN_UNDEF || bit_of(st_elf_name(&pass->elf, symbol)) != 1) {
-            continue;
-        }
-        void **slot = (void **)(pass->elf.base + relocations[i].r_offset);
-        void *value = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
-        if (pass->elf.base && (uintptr_t)value < pass->object_bytes) {
-            pass->is_unrelocated = true;
-        } else if (leads_to_getenv(pass->object, value)) {
-            st_patch_slot(&pass->patch, slot, (const void *)answer);
-        }
+    struct getenv_pass *pass = arg;
+    uint32_t symbol = ELF64_R_SYM(relocation->r_info);
+    if (!st_elf_is_slot(relocation) || ELF64_R_TYPE(relocation->r_info) == ST_RELOC_ADDRESS ||
+        pass->elf.symbols[symbol].st_shndx != SHN_UNDEF || bit_of(st_elf_name(&pass->elf, symbol)) != 1) {
+        return;
+    }
+    void **slot = (void **)(pass->elf.base + relocation->r_offset);
+    void *value = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
+    if (pass->elf.base && (uintptr_t)value < pass->object_bytes) {
+        pass->is_unrelocated = true;
+    } else if (leads_to_getenv(pass->object, value)) {
+        st_patch_slot(&pass->patch, slot, (const void *)answer);
     }
 }
 
@@ -81,11 +80,7 @@ bool object_answer_getenv(struct object *object)
     if (may_ask(&pass.elf)) {
         pass.object_bytes = object_end(object) - object->base;
         st_patch_begin(&pass.patch, object->base, object->headers, object->header_count);
-        visit(&pass, pass.elf.jump_slots, pass.elf.jump_slot_count);
-        if (pass.elf.relative_count < pass.elf.relocation_count) {
-            visit(&pass, pass.elf.relocations + pass.elf.relative_count,
-                  pass.elf.relocation_count - pass.elf.relative_count);
-        }
+        st_elf_each_relocation(&pass.elf, visit, &pass);
         st_patch_end(&pass.patch);
     }
     object->has_getenv_done = !pass.is_unrelocated;

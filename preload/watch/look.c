@@ -79,26 +79,26 @@ static void note_named_slot(const char *name)
     }
 }
 
-static void note_slots(const struct object *object, const struct st_elf *elf, const ElfW(Rela) *relocations,
-                       size_t count)
+struct noted_object {
+    const struct object *object;
+    struct st_elf elf;
+    uintptr_t bytes;
+};
+
+static void note_relocation(void *arg, const ElfW(Rela) *relocation)
 {
-    uintptr_t bytes = object_end(object) - object->base;
-    for (size_t i = 0; i < count; i++) {
-        uint32_t type = ELF64_R_TYPE(relocations[i].r_info), symbol = ELF64_R_SYM(relocations[i].r_info);
-        bool is_slot = type == ST_RELOC_JUMP_SLOT || type == ST_RELOC_GLOB_DAT ||
-                       (type == ST_RELOC_ADDRESS && relocations[i].r_addend == 0);
-        if (!is_slot || symbol == 0) {
-            continue;
-        }
-        void *value = __atomic_load_n((void **)(elf->base + relocations[i].r_offset), __ATOMIC_ACQUIRE);
-        struct st_watch_target *target = st_target_of_thunk(value);
-        target = target ? target : st_target_find(value);
-        if (target) {
-            note_slot(target);
-        } else if (type == ST_RELOC_JUMP_SLOT &&
-                   (object_contains(object, (uintptr_t)value) || (elf->base && (uintptr_t)value < bytes))) {
-            note_named_slot(st_elf_name(elf, symbol));
-        }
+    const struct noted_object *in = arg;
+    if (!st_elf_is_slot(relocation)) {
+        return;
+    }
+    void *value = __atomic_load_n((void **)(in->elf.base + relocation->r_offset), __ATOMIC_ACQUIRE);
+    struct st_watch_target *target = st_target_of_thunk(value);
+    target = target ? target : st_target_find(value);
+    if (target) {
+        note_slot(target);
+    } else if (ELF64_R_TYPE(relocation->r_info) == ST_RELOC_JUMP_SLOT &&
+               (object_contains(in->object, (uintptr_t)value) || (in->elf.base && (uintptr_t)value < in->bytes))) {
+        note_named_slot(st_elf_name(&in->elf, ELF64_R_SYM(relocation->r_info)));
     }
 }
 
@@ -107,13 +107,9 @@ static void note_slots_of_all(void)
     const struct object *object;
     memset(has_slot, 0, sizeof(has_slot));
     for (uint32_t n = 0; (object = objects_get(n)) != NULL; n++) {
-        struct st_elf elf;
-        if (object_is_system(object) || !st_elf_read(&elf, object->base, (const ElfW(Dyn) *)object->dynamic)) {
-            continue;
-        }
-        note_slots(object, &elf, elf.jump_slots, elf.jump_slot_count);
-        if (elf.relative_count < elf.relocation_count) {
-            note_slots(object, &elf, elf.relocations + elf.relative_count, elf.relocation_count - elf.relative_count);
+        struct noted_object in = {.object = object, .bytes = object_end(object) - object->base};
+        if (!object_is_system(object) && st_elf_read(&in.elf, object->base, (const ElfW(Dyn) *)object->dynamic)) {
+            st_elf_each_relocation(&in.elf, note_relocation, &in);
         }
     }
 }

@@ -132,21 +132,21 @@ static void edit_words(const struct redirect_pass *pass, struct visited *object)
     }
 }
 
-static void edit_slots(const struct redirect_pass *pass, struct visited *object, const ElfW(Rela) *relocations,
-                       size_t relocation_count)
+struct slot_edit {
+    const struct redirect_pass *pass;
+    struct visited *object;
+};
+
+static void edit_slot(void *arg, const ElfW(Rela) *relocation)
 {
-    for (size_t i = 0; i < relocation_count; i++) {
-        uint32_t type = ELF64_R_TYPE(relocations[i].r_info);
-        bool is_slot = type == ST_RELOC_JUMP_SLOT || type == ST_RELOC_GLOB_DAT ||
-                       (type == ST_RELOC_ADDRESS && relocations[i].r_addend == 0);
-        if (!is_slot || ELF64_R_SYM(relocations[i].r_info) == 0) {
-            continue;
-        }
-        void **slot = (void **)(object->elf.base + relocations[i].r_offset);
-        const void *with = replacement(pass, (uintptr_t)__atomic_load_n(slot, __ATOMIC_ACQUIRE));
-        if (with) {
-            note(st_patch_slot(&object->patch, slot, with), &pass->done->slots, pass->done);
-        }
+    const struct slot_edit *edit = arg;
+    if (!st_elf_is_slot(relocation)) {
+        return;
+    }
+    void **slot = (void **)(edit->object->elf.base + relocation->r_offset);
+    const void *with = replacement(edit->pass, (uintptr_t)__atomic_load_n(slot, __ATOMIC_ACQUIRE));
+    if (with) {
+        note(st_patch_slot(&edit->object->patch, slot, with), &edit->pass->done->slots, edit->pass->done);
     }
 }
 
@@ -165,11 +165,7 @@ static int edit_object(struct dl_phdr_info *info, size_t size, void *arg)
             edit_words(pass, &object);
         }
     } else {
-        edit_slots(pass, &object, object.elf.jump_slots, object.elf.jump_slot_count);
-        if (object.elf.relative_count < object.elf.relocation_count) {
-            edit_slots(pass, &object, object.elf.relocations + object.elf.relative_count,
-                       object.elf.relocation_count - object.elf.relative_count);
-        }
+        st_elf_each_relocation(&object.elf, edit_slot, &(struct slot_edit){pass, &object});
     }
     st_patch_end(&object.patch);
     return 0;

@@ -113,36 +113,33 @@ static void visit_copy(struct slot_pass *pass, const ElfW(Rela) *relocation)
     }
 }
 
-static void visit_slots(struct slot_pass *pass, const ElfW(Rela) *relocations, size_t count)
+static void visit(void *arg, const ElfW(Rela) *relocation)
 {
-    for (size_t i = 0; i < count; i++) {
-        uint32_t type = ELF64_R_TYPE(relocations[i].r_info), symbol = ELF64_R_SYM(relocations[i].r_info);
-        bool is_slot = type == ST_RELOC_JUMP_SLOT || type == ST_RELOC_GLOB_DAT ||
-                       (type == ST_RELOC_ADDRESS && relocations[i].r_addend == 0);
-        if (type == ST_RELOC_COPY && pass->want_targets) {
-            visit_copy(pass, &relocations[i]);
-        }
-        if (!is_slot || symbol == 0) {
-            continue;
-        }
-        void **slot = (void **)(pass->elf.base + relocations[i].r_offset);
-        void *value = __atomic_load_n(slot, __ATOMIC_ACQUIRE), *with = NULL;
-        if (pass->elf.base && (uintptr_t)value < pass->object_bytes) {
-            /* Not yet an address: the loader will bind it – by the edited symbols, unless it has looked
-             * them up already. So come again. 0 is a weak reference that stays unbound. */
-            pass->is_unrelocated |= value != NULL && type == ST_RELOC_JUMP_SLOT;
-            continue;
-        }
-        if (pass->want_targets) {
-            with = replacement(&pass->elf, symbol, value);
-            pass->has_calls |= with && st_target_of_thunk(with)->kind == ST_TARGET_CALL;
-        }
-        if (!with && pass->want_dl) {
-            with = dl_replacement(pass->object, &pass->elf, symbol, value);
-        }
-        if (with) {
-            st_patch_slot(&pass->patch, slot, with);
-        }
+    struct slot_pass *pass = arg;
+    uint32_t type = ELF64_R_TYPE(relocation->r_info), symbol = ELF64_R_SYM(relocation->r_info);
+    if (type == ST_RELOC_COPY && pass->want_targets) {
+        visit_copy(pass, relocation);
+    }
+    if (!st_elf_is_slot(relocation)) {
+        return;
+    }
+    void **slot = (void **)(pass->elf.base + relocation->r_offset);
+    void *value = __atomic_load_n(slot, __ATOMIC_ACQUIRE), *with = NULL;
+    if (pass->elf.base && (uintptr_t)value < pass->object_bytes) {
+        /* Not yet an address: the loader will bind it – by the edited symbols, unless it has looked
+         * them up already. So come again. 0 is a weak reference that stays unbound. */
+        pass->is_unrelocated |= value != NULL && type == ST_RELOC_JUMP_SLOT;
+        return;
+    }
+    if (pass->want_targets) {
+        with = replacement(&pass->elf, symbol, value);
+        pass->has_calls |= with && st_target_of_thunk(with)->kind == ST_TARGET_CALL;
+    }
+    if (!with && pass->want_dl) {
+        with = dl_replacement(pass->object, &pass->elf, symbol, value);
+    }
+    if (with) {
+        st_patch_slot(&pass->patch, slot, with);
     }
 }
 
@@ -163,11 +160,7 @@ bool object_rewrite_slots(struct object *object, struct found found, bool want_d
     }
     pass.object_bytes = object_end(object) - object->base;
     st_patch_begin(&pass.patch, object->base, object->headers, object->header_count);
-    visit_slots(&pass, pass.elf.jump_slots, pass.elf.jump_slot_count);
-    if (pass.elf.relative_count < pass.elf.relocation_count) {
-        visit_slots(&pass, pass.elf.relocations + pass.elf.relative_count,
-                    pass.elf.relocation_count - pass.elf.relative_count);
-    }
+    st_elf_each_relocation(&pass.elf, visit, &pass);
     st_patch_end(&pass.patch);
     if (object->is_fresh && pass.has_calls) {
         note_bound_before(object);
