@@ -118,9 +118,9 @@ static bool is_outside(uint64_t start_ns)
 static void remember(uint32_t correlation)
 {
     if (correlation > all.newest) {
-        uint32_t from = all.newest / 64 + 1, to = correlation / 64;
-        for (uint32_t word = to - from < REMEMBERED / 64 ? from : to - (REMEMBERED / 64 - 1); word <= to; word++) {
-            all.outside[word % (REMEMBERED / 64)] = 0; /* of ids that are too far back now */
+        uint32_t newest = correlation / 64, fresh = newest - all.newest / 64; /* words */
+        for (uint32_t i = 0; i < fresh && i < REMEMBERED / 64; i++) {
+            all.outside[(newest - i) % (REMEMBERED / 64)] = 0; /* of ids that are too far back now */
         }
         all.newest = correlation;
     }

@@ -60,12 +60,6 @@ static void emit_end_at(struct st_thread *thread, uint32_t span, enum st_span_en
     }
 }
 
-static void emit_end(struct st_thread *thread, uint32_t span, enum st_span_end how)
-{
-    uint64_t at = edge_ticks(thread);
-    emit_end_at(thread, span, how, at, edge_cpu_ns(thread));
-}
-
 static struct st_open_span *innermost(struct st_thread *thread)
 {
     return thread->open_span_count ? &thread->open_spans[thread->open_span_count - 1] : NULL;
@@ -123,16 +117,17 @@ static uint32_t innermost_stage_name(struct st_thread *thread)
 static void pop(struct st_thread *thread, enum st_span_end how)
 {
     enum st_span_role role = (enum st_span_role)innermost(thread)->role;
-    emit_end(thread, innermost(thread)->span, how);
+    uint64_t at = edge_ticks(thread);
+    emit_end_at(thread, innermost(thread)->span, how, at, edge_cpu_ns(thread));
     thread->open_span_count--;
     struct st_open_span *outer = innermost(thread);
     thread->span = outer ? outer->span : 0;
     if (role == ST_ROLE_REQUEST) {
-        st_window_request_end(thread);
+        st_window_request_end(thread, at);
     } else if (role == ST_ROLE_STEP) {
-        st_window_step_end(thread, st_ticks());
+        st_window_step_end(thread, at);
     }
-    st_window_popped(thread);
+    st_window_popped(thread, at);
 }
 
 /* Is the row `name` called "<stage>/…"? */

@@ -203,6 +203,8 @@ static void reset_position(struct st_thread *thread)
     thread->has_called = false;
     thread->window = NULL;
     thread->window_depth = 0;
+    thread->python_count = thread->python_beyond = 0;
+    thread->python_names_due = 0;
     thread->is_busy = false;
 }
 

@@ -14,7 +14,7 @@ struct st_window_request {
     _Atomic bool in_steps;
     _Atomic bool is_open; /* its window */
 };
-static const uint32_t PROCESS = UINT32_MAX;
+static const uint32_t LEAVING = UINT32_MAX - 1, PROCESS = UINT32_MAX; /* that it is the request ends; is so */
 
 _Atomic bool st_window_is_set;
 
@@ -25,6 +25,7 @@ static struct {
     uint32_t iterated_count;
     struct st_window_request requests[ST_WINDOW_REQUESTS];
     _Atomic(struct st_window_request *) only; /* the only open one */
+    _Atomic uint32_t changes;                 /* of which requests there are */
     _Atomic bool is_profiled, is_time;
     _Atomic uint64_t flip_count;
     struct flip {
@@ -101,7 +102,7 @@ static void set_open(struct st_thread *thread, struct st_window_request *request
     }
     note_flip(ticks, is_open ? 1 : -1, ST_WINDOW_REQUESTS_STEPS);
     st_emit_mark_at(thread, ticks, is_open ? ST_MARK_WINDOW_OPEN : ST_MARK_WINDOW_CLOSE,
-                    number == PROCESS ? 0 : number, ST_WINDOW_OF_REQUEST);
+                    number >= LEAVING ? 0 : number, ST_WINDOW_OF_REQUEST);
 }
 
 static bool has_step(uint32_t step)
@@ -126,24 +127,31 @@ static void set_in_steps(struct st_thread *thread, struct st_window_request *req
 
 /* ---- requests ---- */
 
+/* A request came or went. Whoever comes last has the last word. */
 static void find_only(void)
 {
-    struct st_window_request *only = NULL;
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < ST_WINDOW_REQUESTS; i++) {
-        if (atomic_load_explicit(&window.requests[i].number, memory_order_relaxed)) {
-            only = &window.requests[i];
-            count++;
+    uint32_t changes = atomic_fetch_add(&window.changes, 1) + 1, seen;
+    do {
+        struct st_window_request *only = NULL;
+        uint32_t count = 0;
+        seen = changes;
+        for (uint32_t i = 0; i < ST_WINDOW_REQUESTS; i++) {
+            if (atomic_load(&window.requests[i].number)) {
+                only = &window.requests[i];
+                count++;
+            }
         }
-    }
-    atomic_store_explicit(&window.only, count == 1 ? only : NULL, memory_order_relaxed);
+        atomic_store(&window.only, count == 1 ? only : NULL);
+        changes = atomic_load(&window.changes);
+    } while (changes != seen);
 }
 
 /* The process is the request only until there is one. */
 static void drop_process(struct st_thread *thread)
 {
     struct st_window_request *process = &window.requests[0];
-    if (atomic_load_explicit(&process->number, memory_order_relaxed) == PROCESS) {
+    uint32_t number = PROCESS;
+    if (atomic_compare_exchange_strong(&process->number, &number, LEAVING)) {
         set_in_steps(thread, process, false, st_ticks());
         atomic_store_explicit(&process->number, 0, memory_order_relaxed);
     }
@@ -173,14 +181,28 @@ void st_window_request_begin(struct st_thread *thread, uint32_t number)
     }
 }
 
-void st_window_request_end(struct st_thread *thread)
+static void give_up(struct st_thread *thread)
 {
-    struct st_window_request *request = thread->window;
-    if (request) {
-        set_in_steps(thread, request, false, st_ticks());
-        atomic_store_explicit(&request->number, 0, memory_order_relaxed);
-        thread->window = NULL;
-        find_only();
+    atomic_store(&thread->window->number, 0);
+    thread->window = NULL;
+    find_only();
+}
+
+void st_window_request_end(struct st_thread *thread, uint64_t ticks)
+{
+    if (thread->window) {
+        set_in_steps(thread, thread->window, false, ticks);
+        give_up(thread);
+    }
+}
+
+void st_window_thread_ended(struct st_thread *thread)
+{
+    if (thread->window) {
+        if (atomic_exchange(&thread->window->is_open, false)) {
+            note_flip(st_ticks(), -1, ST_WINDOW_REQUESTS_STEPS);
+        }
+        give_up(thread);
     }
 }
 
@@ -235,13 +257,13 @@ void st_window_before_mark(struct st_thread *thread, uint64_t ticks)
     }
 }
 
-void st_window_popped(struct st_thread *thread)
+void st_window_popped(struct st_thread *thread, uint64_t ticks)
 {
     if (thread->window_depth > thread->open_span_count) {
         struct st_window_request *request = request_of(thread);
         thread->window_depth = 0;
         if (request) {
-            set_in_steps(thread, request, false, st_ticks());
+            set_in_steps(thread, request, false, ticks);
         }
     }
 }

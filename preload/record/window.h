@@ -39,17 +39,20 @@ bool st_window_holds(const struct st_thread *thread);
 
 /* ---- edges, by span.c ---- */
 void st_window_request_begin(struct st_thread *thread, uint32_t number); /* before its first event */
-void st_window_request_end(struct st_thread *thread);                    /* after its last */
+void st_window_request_end(struct st_thread *thread, uint64_t ticks);    /* after its last */
 void st_window_step_begin(struct st_thread *thread);                     /* before its first event */
 void st_window_step_end(struct st_thread *thread, uint64_t ticks);   /* after its last */
 void st_window_stage_begin(struct st_thread *thread, uint32_t name); /* it is open */
-void st_window_popped(struct st_thread *thread);                     /* a span was closed */
+void st_window_popped(struct st_thread *thread, uint64_t ticks);     /* a span was closed */
 /* Before the mark at `ticks` that closes an iteration of a stage that is open (after it: st_window_step_end). */
 void st_window_before_mark(struct st_thread *thread, uint64_t ticks);
 
 void st_window_profiler(bool is_on);
 
 /* ---- for the writer's thread ---- */
+
+/* The thread ended inside its request. */
+void st_window_thread_ended(struct st_thread *thread);
 
 /* Open or close windows of time, `now_ns` after the start of the trace. True: it changed, *ret_is_open to this. */
 bool st_window_time(uint64_t now_ns, bool *ret_is_open);

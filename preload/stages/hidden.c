@@ -155,18 +155,19 @@ static void publish(void)
     atomic_store_explicit(&published, table, memory_order_release);
 }
 
-void st_hidden_update(void)
+bool st_hidden_update(void)
 {
     static atomic_flag is_running = ATOMIC_FLAG_INIT;
     bool was_mapped[MAX_OBJECTS], is_changed = false;
 
-    if (atomic_flag_test_and_set(&is_running)) return;
+    if (atomic_flag_test_and_set(&is_running)) return false;
     uint32_t before = known_count;
     for (uint32_t i = 0; i < before; i++) {
         was_mapped[i] = known[i].is_mapped;
         known[i].is_mapped = false;
     }
-    if (st_watch_each_object(note_object, NULL) && st_watch_each_stage(false, note_exact, NULL)) {
+    bool is_done = st_watch_each_object(note_object, NULL) && st_watch_each_stage(false, note_exact, NULL);
+    if (is_done) {
         for (uint32_t i = 0; i < before; i++) is_changed |= known[i].is_mapped != was_mapped[i];
         is_changed = (wants_files() && read_new_files()) || (is_changed && found_count > 0);
         if (is_changed) publish();
@@ -174,6 +175,7 @@ void st_hidden_update(void)
         for (uint32_t i = 0; i < before; i++) known[i].is_mapped = was_mapped[i];
     }
     atomic_flag_clear(&is_running);
+    return is_done;
 }
 
 const struct st_hidden_table *st_hidden_table(void)

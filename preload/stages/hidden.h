@@ -26,8 +26,8 @@ struct st_hidden_table {
 void st_hidden_init(bool follows_all);
 
 /* The list of objects changed: read the files that are new. Plain C with system calls; one thread at a time, others
- * return at once. Not from inside a callback of dl_iterate_phdr. */
-void st_hidden_update(void);
+ * return at once. Not from inside a callback of dl_iterate_phdr. False: not possible now. */
+bool st_hidden_update(void);
 
 /* NULL: no such function was found so far. Any thread. */
 const struct st_hidden_table *st_hidden_table(void);

@@ -194,13 +194,14 @@ void st_lines_matched(struct st_lines *lines, const struct st_stage_match *match
                       thread->has_called;
 
     st_stages_count(match->rule);
-    if (has_called && st_thread_claim(thread)) {
+    bool is_applied = has_called && st_thread_claim(thread); /* else at the thread's next call */
+    if (is_applied) {
         apply(thread, match, at_ticks, false, late_ticks);
         st_thread_release(thread);
     }
     uint32_t printer = atomic_load_explicit(&lines->owner, memory_order_relaxed);
     if (!lines->has_posted) atomic_fetch_add_explicit(&printer_count, 1, memory_order_relaxed);
-    uint64_t n = post(printer, match, at_ticks, late_ticks, has_called);
+    uint64_t n = post(printer, match, at_ticks, late_ticks, is_applied);
     if (!lines->has_posted) lines->first_post = n;
     lines->has_posted = true;
 }

@@ -117,8 +117,7 @@ void st_symbols_look_back(void)
     bool is_any_idle = stats.unbounded > 0;
     for (uint32_t i = 0; i < rule_count; i++) is_any_idle |= is_idle((uint16_t)i);
     if (!is_any_idle || has_looked_back) return;
-    st_hidden_update();
-    if (!st_watch_each_stage(true, note_stage, NULL)) return;
+    if (!st_hidden_update() || !st_watch_each_stage(true, note_stage, NULL)) return;
     for (uint32_t i = 0; i < rule_count; i++) {
         const char *where = st_hidden_where((uint16_t)i);
         if (where == NULL || reasons[i].is_dynamic) continue;

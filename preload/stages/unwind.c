@@ -25,6 +25,7 @@
 #include "hidden.h"
 #include "met.h"
 #include "preload/record/record.h"
+#include "preload/record/syscall.h"
 #include "preload/watch/watch.h"
 #include "stages.h"
 
@@ -122,8 +123,7 @@ static void look_at_files(void)
     int saved_errno = errno;
 
     if (atomic_load_explicit(&unwind.generation, memory_order_relaxed) == generation) return;
-    atomic_store_explicit(&unwind.generation, generation, memory_order_relaxed);
-    st_hidden_update();
+    if (st_hidden_update()) atomic_store_explicit(&unwind.generation, generation, memory_order_relaxed);
     if (unwind.backtrace == NULL && is_wanted()) load_unwinder();
     st_unwind_active = unwind.backtrace != NULL && is_wanted();
     errno = saved_errno;
@@ -146,8 +146,8 @@ static struct st_walk *walk_of(struct st_thread *thread)
     struct st_walk *walk = thread->walk;
 
     if (walk == NULL) {
-        walk = mmap(NULL, sizeof(*walk), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        if (walk == MAP_FAILED) return NULL;
+        walk = st_sys_mmap(sizeof(*walk), MAP_PRIVATE | MAP_ANONYMOUS, -1);
+        if (st_sys_mmap_failed(walk)) return NULL;
         thread->walk = walk;
     }
     if (walk->owner != thread->index) {

@@ -11,6 +11,7 @@
 
 #include "preload/record/record.h"
 #include "preload/record/syscall.h"
+#include "preload/record/window.h"
 
 enum { MANY_RINGS = 8, KEPT_RINGS = 4 };
 
@@ -94,6 +95,7 @@ static bool look_after(struct st_thread *thread, struct st_ring_head *ring, bool
     uint32_t state = atomic_load_explicit(&thread->state, memory_order_acquire);
     if (state == ST_THREAD_RUNNING && syscall(SYS_tgkill, getpid(), thread->tid, 0) != 0 && errno == ESRCH) {
         state = ST_THREAD_ENDED;
+        st_window_thread_ended(thread);
         atomic_store_explicit(&thread->state, state, memory_order_relaxed);
     }
     if (state != ST_THREAD_ENDED || waiting_slots(ring)) {

@@ -123,6 +123,31 @@ static void other_threads(void **state)
     expect_marks(thread, 1);
 }
 
+static void *leave_open(void *argument)
+{
+    struct st_thread *thread = st_thread_self();
+    *(struct st_thread **)argument = thread;
+    assert_true(st_span_enter(thread, ST_ROLE_REQUEST, 0, 1) != 0); /* 9 */
+    return NULL;
+}
+
+/* The window of a request whose thread ended is over when the writer sees that. */
+static void thread_that_ends_inside(void **state)
+{
+    struct st_thread *gone = NULL;
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, leave_open, &gone), 0);
+    pthread_join(thread, NULL);
+    assert_true(holds_elsewhere());
+    st_window_thread_ended(gone);
+    assert_false(holds_elsewhere());
+    st_window_thread_ended(gone);
+    uint32_t next = st_span_enter(st_thread_self(), ST_ROLE_REQUEST, 0, 1); /* 10: the only one, and not wanted */
+    assert_false(holds_elsewhere());
+    st_span_leave(st_thread_self(), next, ST_END_RETURN);
+    expect_marks(st_thread_self(), 0);
+}
+
 /* `sample step-end`: from mark to mark, the first from the entry of the stage. */
 static void marked_steps(void **state)
 {
@@ -211,6 +236,7 @@ int main(void)
         cmocka_unit_test(steps_count_in_each_request), /* requests 1, 2 */
         cmocka_unit_test(requests_and_steps_must_both_hold), /* 3 - 7 */
         cmocka_unit_test(other_threads),                     /* 8 */
+        cmocka_unit_test(thread_that_ends_inside),           /* 9, 10 */
         cmocka_unit_test(marked_steps),
         cmocka_unit_test(without_requests),
         cmocka_unit_test(profiler_and_time),

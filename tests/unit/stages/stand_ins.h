@@ -217,8 +217,9 @@ void st_watch_get_stats(struct st_watch_stats *ret)
     *ret = (struct st_watch_stats){.unbounded = 2};
 }
 
-void st_hidden_update(void)
+bool st_hidden_update(void)
 {
+    return true;
 }
 
 const char *st_hidden_where(uint16_t rule)

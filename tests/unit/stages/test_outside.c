@@ -98,12 +98,20 @@ static void rows_are_taken_out(void **state)
     st_rows_finish(&rows);
 }
 
+/* Late in a long run, ids next to each other. */
+static void high_numbers(void **state)
+{
+    for (uint32_t i = 10000001; i <= 10000100; i++) assert_true(is_out(i, 250));
+    for (uint32_t i = 10000001; i <= 10000100; i++) assert_true(st_outside_operation(i));
+    assert_false(st_outside_operation(10000101));
+}
+
 /* A clock that is set makes times that cannot be compared: from then on everything is kept. */
 static void a_clock_that_jumps_ends_it(void **state)
 {
-    assert_true(is_out(9000001, 250));
+    assert_true(is_out(10000102, 250));
     st_outside_note_clock(UINT64_C(600) * MS * 3, DEVICE_ZERO + UINT64_C(2600) * MS);
-    assert_false(is_out(9000002, 250));
+    assert_false(is_out(10000103, 250));
 }
 
 int main(void)
@@ -111,6 +119,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(calls_outside_are_left_out),
         cmocka_unit_test(rows_are_taken_out),
+        cmocka_unit_test(high_numbers),
         cmocka_unit_test(a_clock_that_jumps_ends_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
