@@ -21,13 +21,15 @@ def last_line(text):
 
 
 def read_results(path):
-    """(name, result, last line of output) of each test of the run."""
-    results = []
+    """(name, result, last line of output) of each test of the run, and (name, why) of parts that could not run."""
+    results, parts = [], []
     with open(path, encoding="utf-8", errors="replace") as log:
         for line in log:
             row = json.loads(line)
-            results.append((row["name"], row["result"], last_line(row.get("stdout")) or last_line(row.get("stderr"))))
-    return results
+            output = row.get("stdout") or ""
+            results.append((row["name"], row["result"], last_line(output) or last_line(row.get("stderr"))))
+            parts += [(row["name"], line[6:]) for line in output.splitlines() if line.startswith("skip  ")]
+    return results, parts
 
 
 def run_clients(folder, names):
@@ -52,11 +54,13 @@ def run_clients(folder, names):
 
 def main():
     path, status, clients_folder, clients = sys.argv[1:]
-    results = read_results(path) if os.path.exists(path) else []
+    results, parts = read_results(path) if os.path.exists(path) else ([], [])
     results += run_clients(pathlib.Path(clients_folder), clients)
     passed = sum(result in PASSED for _, result, _ in results)
     skipped = [(name, why) for name, result, why in results if result == "SKIP"]
     failed = [(name, result) for name, result, _ in results if result not in PASSED and result != "SKIP"]
+    for name, why in parts:
+        print("skipped in %s: %s" % (name, why))
     for name, why in skipped:
         print("skipped: %s: %s" % (name, why or "no reason given"))
     for name, result in failed:

@@ -2,6 +2,7 @@
 /* Puts the answer together; see report.h. Each part is a file of its own, see answer.h. */
 #include "report.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -193,6 +194,18 @@ static const char *request_name(const struct st_answer *answer, size_t request)
                : st_arena_format(answer->arena, "%lld", (long long)of->id);
 }
 
+/* Around a window more is recorded than is asked for. */
+static bool note_left_out(struct st_answer *answer)
+{
+    int64_t count = 0;
+    for (size_t i = 0; i < answer->model->trace_count; i++) {
+        count += answer->model->traces[i].faults.outside_window;
+    }
+    const char *text = st_arena_format(answer->arena, "window: %" PRId64 " operations that were recorded close to it, and "
+                                                      "launched outside, are left out", count);
+    return count == 0 || (text && st_answer_remark(answer, text));
+}
+
 /* "window steps 10-14 of 20 in request 1": requests with the same windows together. */
 static bool note_windows(struct st_answer *answer)
 {
@@ -235,7 +248,7 @@ static bool note_windows(struct st_answer *answer)
         report->window_note =
             st_arena_format(answer->arena, "window %s%s (%s)", text, groups > 4 ? ", …" : "", setting);
     }
-    return report->window_note &&
+    return report->window_note && note_left_out(answer) &&
            st_answer_remark(answer, "window: what lies outside of it was not collected and is null; it is not inferred "
                                     "from what lies inside (requests[].windows)");
 }

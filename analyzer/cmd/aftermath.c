@@ -218,6 +218,7 @@ bool st_aftermath_lacks_work(char *const *paths, size_t count, char ret[ST_REASO
 {
     struct st_run_files files = {.paths = {(char **)paths, count}};
     struct st_diagnosis diagnosis;
+    struct st_err err = {.offset = -1}; /* nobody asks: what cannot be read has no reason to tell */
     size_t used = 0;
 
     for (size_t i = 0; i < count; i++) {
@@ -225,7 +226,7 @@ bool st_aftermath_lacks_work(char *const *paths, size_t count, char ret[ST_REASO
     }
     ret[0] = '\0';
     if (!st_diagnosis_init(&diagnosis, "trace", NULL)) return true;
-    if (st_doctor_traces(&diagnosis, &files, NULL) == ST_OK) {
+    if (st_doctor_traces(&diagnosis, &files, &err) == ST_OK) {
         for (size_t i = 0; i < diagnosis.finding_count && used < ST_REASON_BYTES; i++) {
             const struct st_doctor_finding *finding = &diagnosis.findings[i];
 

@@ -140,7 +140,7 @@ static enum st_status look_at(struct st_diagnosis *diagnosis, const char *word, 
     enum st_status status;
 
     if (word == NULL) {
-        char library[PATH_MAX], version[64];
+        char library[PATH_MAX], version[64] = "of no known version";
         bool has_library = st_library_find(library);
 
         st_doctor_machine(diagnosis, has_library ? library : NULL, STAGETAP_VERSION);

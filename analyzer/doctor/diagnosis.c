@@ -55,16 +55,33 @@ bool st_doctor_has(const struct st_diagnosis *diagnosis, enum st_fault fault)
     return false;
 }
 
+/* A fault that was found already was seen once more. */
+static void add_seen(struct st_diagnosis *diagnosis, struct st_doctor_finding *finding, const char *seen)
+{
+    enum { LONG_TEXT = 300 };
+    const char *longer;
+
+    if (strstr(finding->seen, seen) != NULL || strlen(finding->seen) > LONG_TEXT) return;
+    longer = st_arena_format(diagnosis->arena, "%s; %s", finding->seen, seen);
+    if (longer != NULL) finding->seen = longer;
+}
+
 void st_doctor_find(struct st_diagnosis *diagnosis, enum st_fault fault, const char *format, ...)
 {
     va_list arguments;
     const char *seen;
 
-    if (st_doctor_has(diagnosis, fault)) return;
     va_start(arguments, format);
     seen = make_text(diagnosis, format, arguments);
     va_end(arguments);
-    if (seen != NULL && diagnosis->finding_count < ST_DOCTOR_MOST) {
+    if (seen == NULL) return;
+    for (size_t i = 0; i < diagnosis->finding_count; i++) {
+        if (diagnosis->findings[i].fault == fault) {
+            add_seen(diagnosis, &diagnosis->findings[i], seen);
+            return;
+        }
+    }
+    if (diagnosis->finding_count < ST_DOCTOR_MOST) {
         diagnosis->findings[diagnosis->finding_count++] = (struct st_doctor_finding){fault, seen};
     }
 }

@@ -51,7 +51,7 @@ bool st_diagnosis_init(struct st_diagnosis *diagnosis, const char *subject, cons
 void st_diagnosis_finish(struct st_diagnosis *diagnosis);
 void st_doctor_fact(struct st_diagnosis *diagnosis, const char *name, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* A fault is told once, with the first evidence. */
+/* A fault is told once, with what was seen of it each time, as far as there is room. */
 void st_doctor_find(struct st_diagnosis *diagnosis, enum st_fault fault, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* NAME=VALUE of an environment: does it distort, is it a setting of ours that is not understood? */

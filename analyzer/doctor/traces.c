@@ -183,8 +183,8 @@ static void look_at_device_time(struct st_diagnosis *diagnosis, const struct pat
         st_doctor_find(diagnosis, ST_FAULT_OTHER_PROFILER, "%s", why);
     }
     if (patient->report->cuda_work_seen && strcmp(patient->report->device_time, "not_collected") == 0) {
-        st_doctor_find(diagnosis, ST_FAULT_HOST_ONLY, "%s",
-                       patient->report->device_time_why != NULL ? patient->report->device_time_why : why);
+        why = patient->report->device_time_why != NULL ? patient->report->device_time_why : why;
+        st_doctor_find(diagnosis, ST_FAULT_HOST_ONLY, "%s", why[0] != '\0' ? why : "the trace tells no reason");
     }
     for (size_t i = 0; i < patient->model->trace_count; i++) {
         const struct st_model_trace *trace = &patient->model->traces[i];
@@ -205,6 +205,7 @@ static void look_at_trace(struct st_diagnosis *diagnosis, const struct st_report
         if (trace->lost.items[i].value == 0) continue;
         st_doctor_find(diagnosis, ST_FAULT_LOST, "%" PRId64 " events, %s first", trace->lost_events,
                        trace->lost.items[i].key);
+        break;
     }
     if (trace->completeness.out_of_reach.count > 0) {
         st_doctor_find(diagnosis, ST_FAULT_OUT_OF_REACH, "%s", trace->completeness.out_of_reach.items[0]);

@@ -241,9 +241,22 @@ void st_lines_fork_child(void)
     st_lines_start_ticks = st_ticks();
 }
 
+/* What was printed after the thread's last CUDA call. */
+static void read_last_posts(void)
+{
+    struct st_thread *thread = st_thread_current;
+
+    if (thread == NULL || !thread->has_called) return;
+    st_tee_wait();
+    if (!st_thread_claim(thread)) return;
+    before_call(thread, NULL);
+    st_thread_release(thread);
+}
+
 void st_lines_end(void)
 {
     if (redirected.words > 0) st_stdio_end();
+    if (is_teed) read_last_posts();
 }
 
 enum st_capability_state st_lines_state(bool is_matched, const char **ret_why)

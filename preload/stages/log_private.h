@@ -63,6 +63,8 @@ bool st_tee_start(const char *path); /* false: there is no such launcher */
 void st_tee_forget(void);            /* what came until now; in a forked child */
 bool st_tee_has_more(void);
 void st_tee_read(st_tee_fn fn);
+/* Until the launcher has read what this process printed, 50 ms at most: at the end of the program. */
+void st_tee_wait(void);
 
 /* ---- log_fds.c ---- */
 

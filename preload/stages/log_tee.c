@@ -5,7 +5,9 @@
  */
 #include <fcntl.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "config/tee.h"
 #include "log_private.h"
@@ -42,6 +44,27 @@ bool st_tee_has_more(void)
 {
     return ring != NULL && atomic_load_explicit(&ring->count, memory_order_relaxed) !=
                               atomic_load_explicit(&taken, memory_order_relaxed);
+}
+
+/* Bytes that this process printed there and the launcher has not read yet. */
+static bool is_waiting(int fd)
+{
+    int bytes = 0;
+
+    if (st_syscall6(SYS_ioctl, fd, TIOCOUTQ, (long)&bytes, 0, 0, 0) != 0) /* no terminal */
+        st_syscall6(SYS_ioctl, fd, FIONREAD, (long)&bytes, 0, 0, 0);
+    return bytes > 0;
+}
+
+void st_tee_wait(void)
+{
+    enum { TURNS = 50 };
+
+    for (int i = 0; i < TURNS; i++) {
+        bool is_read = !is_waiting(STDOUT_FILENO) && !is_waiting(STDERR_FILENO);
+        st_sys_sleep_ns(1000000); /* also for the launcher to look at what it has read */
+        if (is_read) return;
+    }
 }
 
 /* False: it was overwritten. */

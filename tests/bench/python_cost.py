@@ -33,7 +33,7 @@ def pythons(build):
     sys.path.insert(0, os.path.join(os.path.dirname(PROGRAM), '..', 'e2e'))
     from pythons import find_pythons
 
-    return find_pythons()
+    return find_pythons(lambda why: print(f'skipped: {why}'))
 
 
 def environment(build, folder, way):

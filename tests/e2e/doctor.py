@@ -15,7 +15,6 @@ import time
 
 import lib
 
-SCHEMA = os.path.join(lib.SOURCE, 'analyzer', 'render', 'doctor.schema.json')
 FAULTS = os.path.join(lib.SOURCE, 'analyzer', 'doctor', 'faults.def')
 PAGE = os.path.join(lib.BUILD, 'analyzer', 'doctor', 'stagetap-faults.7')
 IS_ROOT = os.geteuid() == 0
@@ -48,20 +47,12 @@ def doctor(checks, want, label, *arguments, code=None, prefix=(), may=(), **kwar
     except ValueError:
         checks.ok(False, f'{label}: prints a document', (result.returncode, result.stdout, result.stderr))
         return {'findings': [], 'facts': []}
-    validate(checks, document, label)
+    lib.validate(checks, document, label, 'doctor.schema.json')
     ids = {finding['id'] for finding in document['findings']}
     seen_ids.update(ids)
     checks.equal(set(want), ids - (set(may) - set(want)), f'{label}: found')
     checks.equal(1 if ids else 0, result.returncode, f'{label}: exit status')
     return document
-
-
-def validate(checks, document, label):
-    if lib.jsonschema is None:
-        return
-    with open(SCHEMA, encoding='utf-8') as file:
-        errors = list(lib.jsonschema.Draft7Validator(json.load(file)).iter_errors(document))
-    checks.ok(not errors, f'{label}: valid by doctor.schema.json', errors[:3])
 
 
 def evidence(document, which):
@@ -189,7 +180,7 @@ def works(checks, folder):
 def elsewhere(checks, folder):
     """In another mount namespace, where the library is not; with its own /dev/shm."""
     if subprocess.run(['unshare', '-m', 'true'], stderr=subprocess.DEVNULL, check=False).returncode != 0:
-        print('skip  another mount namespace: unshare -m is not permitted')
+        checks.skip('another mount namespace: unshare -m is not permitted')
         NOT_PROVOKED['small-shm'] = 'unshare -m is not permitted'
         return
     hide = f'mount -t tmpfs none {os.path.dirname(lib.PRELOAD)} && export LD_PRELOAD={lib.PRELOAD} && exec "$@"'
@@ -208,7 +199,7 @@ def privileged(checks, folder):
     shutil.copy(lib.program('idle'), place)
     program = os.path.join(place, 'idle')
     if not IS_ROOT or shutil.which('setpriv') is None:
-        print('skip  a set-uid program: needs root and setpriv')
+        checks.skip('a set-uid program: needs root and setpriv')
         NOT_PROVOKED.update({name: 'needs root and setpriv' for name in ('secure', 'preload-ignored')})
         return
     os.chmod(folder, 0o755)

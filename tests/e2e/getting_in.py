@@ -134,7 +134,7 @@ def web_ui(checks, folder):
     is_in_page(checks, 'LD_PRELOAD=libtcmalloc.so.4 stagetap run -- ./webui.sh\n')
     is_in_page(checks, 'export LD_PRELOAD="${TCMALLOC}${LD_PRELOAD:+:$LD_PRELOAD}"\n')
     if malloc is None:
-        print('skip  web UIs: no tcmalloc is installed')
+        checks.skip('web UIs: no tcmalloc is installed')
         return
     write(folder, 'launch.py', WORK + MAPPED)
     webui = write(folder, 'webui.sh', WEBUI, 0o755, MALLOC=malloc)
@@ -167,7 +167,7 @@ def container(checks, folder):
     for part in ('--gpus all --shm-size=1g', '-e LD_PRELOAD=/opt/libstagetap.so', '-e STAGETAP_OUT=/traces/'):
         is_in_page(checks, part)
     if subprocess.run(['unshare', '-mp', '--fork', 'true'], stderr=subprocess.DEVNULL, check=False).returncode:
-        print('skip  a container: unshare is not permitted')
+        checks.skip('a container: unshare is not permitted')
         return
     os.mkdir(os.path.join(folder, 'opt'))
     os.mkdir(os.path.join(folder, 'shared'))
@@ -275,7 +275,7 @@ def lost(checks, folder):
 
 def privileged(checks, folder):
     if os.geteuid() != 0 or shutil.which('setpriv') is None:
-        print('skip  a set-uid program: needs root and setpriv')
+        checks.skip('a set-uid program: needs root and setpriv')
         return
     place = os.path.join(folder, 'bin')
     os.makedirs(os.path.join(folder, 'lib'))
@@ -296,7 +296,7 @@ def privileged(checks, folder):
         result = run([lib.STAGETAP, 'run', '--', 'sudo', '-n', program, '1'], folder)
         checks.ok('[preload-missing]' in result.stderr or '[secure]' in result.stderr, 'sudo: one line', result.stderr)
     else:
-        print('skip  sudo: not installed')
+        checks.skip('sudo: not installed')
 
 
 # ---- children of another kind ------------------------------------------------------------------------
@@ -331,7 +331,7 @@ def kind(checks, label, program, folder, fault, long):
 
 def musl(checks, folder):
     if shutil.which('musl-gcc') is None:
-        print('skip  musl: musl-gcc is not installed')
+        checks.skip('musl: musl-gcc is not installed')
         return
     source = os.path.join(lib.SOURCE, 'tests', 'e2e', 'programs')
     for name in ('idle', 'dynamic'):
@@ -347,7 +347,7 @@ def musl(checks, folder):
 def thirty_two(checks, folder):
     libc = '/lib32/libc.so.6'
     if not os.path.exists(libc) or not os.path.exists('/lib/ld-linux.so.2'):
-        print('skip  32 bits: no 32-bit libc is installed (libc6-i386)')
+        checks.skip('32 bits: no 32-bit libc is installed (libc6-i386)')
         return
     source = os.path.join(lib.SOURCE, 'tests', 'e2e', 'programs', 'idle32.c')
     for name, options in (('idle32', []), ('idle32_long', ['-DIDLE_SECONDS=60'])):

@@ -148,18 +148,18 @@ def pairs(checks):
         if all(paths):
             beside(checks, ' and '.join(names), 'pictures', lives.lives('pictures', 2), paths, settings)
         else:
-            print(f'skip: {" and ".join(names)}: not both are installed')
+            checks.skip(f'{" and ".join(names)}: not both are installed')
 
 
 def own_allocator(checks):
     """Exported by the program itself, for everybody: its first call looks up with dlsym(), under a lock."""
     if not lib.is_built('lives_own_malloc'):
-        print('skip: an allocator in the program: not built with a sanitizer')
+        checks.skip('an allocator in the program: not built with a sanitizer')
         return
     for name in OWN_ALLOCATOR_BESIDE:
         path = find(NEIGHBOURS[name][0]) if name else None
         if name and not path:
-            print(f'skip: an allocator in the program beside {name}: not installed')
+            checks.skip(f'an allocator in the program beside {name}: not installed')
             continue
         for case, number in OWN_ALLOCATOR if not name else OWN_ALLOCATOR[:2]:
             label = f'an allocator in the program, {name or "no other"}, {case}'
@@ -171,7 +171,7 @@ def tracer(checks):
     """uftrace is a launcher of its own, with a preload that counts calls of instrumented programs."""
     uftrace = shutil.which('uftrace')
     if not uftrace:
-        print('skip: uftrace: not installed')
+        checks.skip('uftrace: not installed')
         return
     with lib.workdir() as folder:
         outcomes = []
@@ -191,17 +191,17 @@ def tracer(checks):
             checks.equal(2 * lives.PICTURE, lives.launches(document), 'uftrace record: every launch is there')
 
 
-def pythons():
+def pythons(checks):
     """Every CPython here: the system's, and those that pyenv has built."""
     root = os.environ.get('PYENV_ROOT') or os.path.expanduser('~/.pyenv')
     found = [shutil.which('python3')] + sorted(glob.glob(os.path.join(glob.escape(root), 'versions', '*', 'bin', 'python')))
     if len(found) == 1:
-        print(f'skip: further versions of CPython: none below {root}/versions')
+        checks.skip(f'further versions of CPython: none below {root}/versions')
     return found
 
 
 def imports(checks):
-    for python in pythons():
+    for python in pythons(checks):
         version = lib.run([python, '-c', 'import sys; print(sys.version.split()[0])'], lib.environment(False, False))
         label = f'CPython {version.stdout.strip()}'
         with lib.workdir() as folder:
@@ -227,7 +227,7 @@ def imports(checks):
 
 def throw_cost(checks):
     if not lib.is_built('lives_throw'):
-        print('skip: cost of an exception: no C++ compiler when this was built')
+        checks.skip('cost of an exception: no C++ compiler when this was built')
         return
     costs = {False: [], True: []}
     with lib.workdir() as folder:
@@ -255,7 +255,7 @@ def main():
         if path:
             neighbour(checks, name, path, settings)
         else:
-            print(f'skip: {name}: {file} is not installed')
+            checks.skip(f'{name}: {file} is not installed')
     pairs(checks)
     own_allocator(checks)
     tracer(checks)

@@ -51,6 +51,7 @@ def seen_early(checks):
 def no_cuda(checks):
     """Ranges that are stages, in a process without CUDA: nothing is left behind but by a request."""
     if not lib.is_built('nvtx_ways'):
+        checks.skip('ranges without CUDA: no NVTX headers when this was built')
         return
     with lib.workdir() as folder:
         command, mapping = [lib.program('nvtx_ways'), 'without'], 'nvtx encode -> encode; nvtx decode -> decode'

@@ -301,7 +301,7 @@ def small_shm(checks):
     command = 'mount -t tmpfs -o size=16k tmpfs /dev/shm && exec "$@"'
     inside = ['unshare', '-m', 'bash', '-c', command, 'bash']
     if not shutil.which('unshare') or subprocess.run(inside + ['true'], stderr=subprocess.DEVNULL).returncode != 0:
-        print('skip: full /dev/shm: a mount namespace of our own is not permitted')
+        checks.skip('full /dev/shm: a mount namespace of our own is not permitted')
         return
     with lib.workdir() as folder:
         label = 'full /dev/shm'
@@ -318,7 +318,7 @@ def privileged(checks):
     """A set-user-id program: the loader leaves us out, or we stay out ourselves."""
     cat = shutil.which('cat')
     if os.getuid() != 0 or not cat:
-        print('skip: set-user-id program: only root can make one here')
+        checks.skip('set-user-id program: only root can make one here')
         return
     with lib.workdir() as folder:
         os.chmod(folder, 0o755)
@@ -327,7 +327,7 @@ def privileged(checks):
         os.chmod(copy, stat.S_ISUID | 0o755)
         status = lib.run([copy, '/proc/self/status'], lib.environment(False), folder).stdout
         if '\t65534\t' not in status.split('Uid:')[1].splitlines()[0]:
-            print('skip: set-user-id program: the file system of the temporary folder ignores the bit')
+            checks.skip('set-user-id program: the file system of the temporary folder ignores the bit')
             return
         before = sorted(os.listdir(folder))
         result = lib.run([copy, os.path.join(lib.SOURCE, 'LICENSE')], lib.environment(True), folder)

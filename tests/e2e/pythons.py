@@ -62,7 +62,8 @@ def version_of(path):
     return words[1] if words[:1] == ['CPython'] else None
 
 
-def find_pythons():
+def find_pythons(skip):
+    """skip: is told of each version that is not here."""
     roots = os.path.join(os.environ.get('PYENV_ROOT', os.path.expanduser('~/.pyenv')), 'versions')
     found = []
     for wanted in VERSIONS:
@@ -74,7 +75,7 @@ def find_pythons():
         if good:
             found.append(Python(*good))
         else:
-            print(f'skipped: no Python {wanted} here')
+            skip(f'no Python {wanted} here')
     own = version_of('/usr/bin/python3')
     if own and own not in [one.version for one in found] and int(own.split('.')[1]) >= 8:
         found.append(Python('/usr/bin/python3', own))
@@ -301,7 +302,7 @@ def processes(checks, python):
 
 def subinterpreters(checks, python):
     if subprocess.run([python.path, '-c', 'import _testcapi'], stderr=subprocess.DEVNULL).returncode:
-        print(f'skipped: Python {python.version} has no _testcapi to make subinterpreters with')
+        checks.skip(f'Python {python.version} has no _testcapi to make subinterpreters with')
         return
     with lib.workdir() as folder:
         label = f'Python {python.version} subinterpreters'
@@ -325,20 +326,20 @@ decode()
 '''
 
 
-def embedded_library(python):
+def embedded_library(checks, python):
     """(path of libpython, its home), or (None, None)."""
     code = 'import sysconfig; print(*sysconfig.get_config_vars("LIBDIR", "LDLIBRARY", "Py_ENABLE_SHARED", "prefix"))'
     folder, name, is_shared, home = lib.run([python.path, '-c', code], lib.environment(False)).stdout.split()
     path = os.path.join(folder, name)
     if is_shared != '1' or not os.path.exists(path):
-        print(f'skipped: Python {python.version} has no shared library')
+        checks.skip(f'Python {python.version} has no shared library')
         return None, None
     return path, home
 
 
 def embedded(checks, python):
     """No import tells of Python: the first CUDA call does, with the GIL or without."""
-    path, home = embedded_library(python)
+    path, home = embedded_library(checks, python)
     if not path:
         return
     for scope, gil in (('local', 'held'), ('global', 'released')):
@@ -371,7 +372,7 @@ def main_beside(checks, pythons):
 def main_of(parts):
     """parts: name of a part → function. E2E_PYTHON=3.11 leaves only that version."""
     checks = lib.Checks()
-    pythons = [python for python in find_pythons() if python.version.startswith(os.environ.get('E2E_PYTHON', ''))]
+    pythons = [python for python in find_pythons(checks.skip) if python.version.startswith(os.environ.get('E2E_PYTHON', ''))]
     if not pythons:
         print('skipped: no CPython from 3.8 on, with ctypes, was found')
         sys.exit(77)

@@ -159,7 +159,7 @@ def options(checks, python):
 
 def other_hooks(checks, python):
     if python.minor == 8:
-        print('skipped: Python 3.8 has no function to set a frame-evaluation hook with')
+        checks.skip('Python 3.8 has no function to set a frame-evaluation hook with')
         return
     hook = os.path.join(lib.BUILD, 'tests', 'e2e', 'libeval_hook.so')
     document = same(checks, python, 'other_hook', hook, judge=launches_right(checks))
@@ -211,7 +211,7 @@ def tools(checks, python):
     for tool, command in cases.items():
         label = f'Python {python.version} {tool}'
         if tool == 'coverage' and lib.run([python.path, '-c', 'import coverage'], lib.environment(False)).returncode:
-            print(f'skipped: {label}: not installed')
+            checks.skip(f'{label}: not installed')
             continue
         told = []
         for is_traced in (False, True):

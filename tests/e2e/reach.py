@@ -59,7 +59,7 @@ def way(checks, name, arguments):
     mapping, collect, stage_edges = WAYS[name]
     label = ' '.join([name, *arguments])
     if not lib.is_built(name):
-        print(f'{name} is not built here (no C++ compiler)')
+        checks.skip(f'{label}: no C++ compiler when this was built')
         return
     with lib.workdir() as folder:
         document = traced(checks, folder, label, name, mapping, collect, arguments)
@@ -96,6 +96,7 @@ def reasons(checks):
     ):
         label = f'{name}: {wanted}'
         if not lib.is_built(name):
+            checks.skip(f'{name}: no C++ compiler when this was built')
             continue
         with lib.workdir() as folder:
             document = traced(checks, folder, label, name, mapping, collect)
@@ -128,6 +129,7 @@ def names(checks):
         ('reach_static', {'vae_encode', 'vae_decode', 'unet_sample', 'unet_step', 'main'}),
     ):
         if not lib.is_built(name):
+            checks.skip(f'{name}: no C++ compiler when this was built')
             continue
         with lib.workdir() as folder:
             traced(checks, folder, f'{name}: names', name, 'symbol reach_picture -> request', 'stacks', ['slow'])

@@ -3,13 +3,12 @@
 """Python programs with no map set: packages of our own with the modules and names of diffusers and ComfyUI, that launch
 on the simulated GPU. Which preset is taken, the stages that it gives, and what the report says of the version."""
 
-import glob
 import os
-import shutil
 import sys
 import textwrap
 
 import lib
+import pythons
 
 STEPS, IMAGES = 3, 2
 COVERED, NEWER = '0.41.0', '0.99.0'
@@ -163,17 +162,6 @@ def lay_out(folder, version):
             file.write(textwrap.dedent(text).replace('@VERSION@', version).replace('\\\\n', '\\n'))
 
 
-def pythons():
-    """Every CPython from 3.8 on, from PATH or pyenv, but the one that runs this."""
-    root = os.environ.get('PYENV_ROOT', os.path.expanduser('~/.pyenv'))
-    for minor in range(8, 16):
-        found = [shutil.which(f'python3.{minor}')] + sorted(glob.glob(f'{root}/versions/3.{minor}.*/bin/python3'))
-        for python in filter(None, found):
-            if lib.run([python, '-c', 'import ctypes'], lib.environment(False, False)).returncode == 0:
-                yield minor, python
-                break
-
-
 def traced(folder, script, python=sys.executable, **more):
     return lib.Traced(folder, [python, '-B', os.path.join(folder, script)], **more)
 
@@ -232,11 +220,12 @@ def check_diffusers(checks, folder):
 
 def check_every_python(checks, folder):
     lay_out(folder, COVERED)
-    for minor, python in pythons():
-        document, _ = reported(checks, folder, 'pictures.py', f'Python 3.{minor}', python=python)
+    for python in pythons.find_pythons(checks.skip):
+        label = f'Python {python.version}'
+        document, _ = reported(checks, folder, 'pictures.py', label, python=python.path)
         if document:
-            checks.equal('diffusers', document['traces'][0]['map']['name'], f'Python 3.{minor}: the preset')
-            check_pictures(checks, document, f'Python 3.{minor}')
+            checks.equal('diffusers', document['traces'][0]['map']['name'], f'{label}: the preset')
+            check_pictures(checks, document, label)
 
 
 def check_others(checks, folder):

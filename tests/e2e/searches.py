@@ -112,7 +112,7 @@ def same_files(checks, label, folder, command):
     checks.ok(bare[0] == 0 and len(bare[1]) > 100, f'{label}: the loader tells of its searches', len(bare[1]))
     checks.ok(bare == seen, f'{label}: {len(bare[1])} searches in the same order', differences(bare[1], seen[1]))
     if not shutil.which('strace') or lib.run(['strace', '-o', '/dev/null', 'true']).returncode != 0:
-        print(f'skip: {label}: strace is not installed, or may not be used')
+        checks.skip(f'{label}: strace is not installed, or may not be used')
         return
     for what, program in ((label, command), (f'{label}, CUDA', lives.lives('pictures', 1))):
         bare = opened(folder, program, None)

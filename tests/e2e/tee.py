@@ -40,9 +40,22 @@ def copies(checks):
                 checks.equal([], document['unmatched_rules'], f'{label}: every kind of line was seen')
                 found = [printing.stages(request) for request in document['requests']]
                 checks.equal([printing.TRUTH, printing.TRUTH], found, f'{label}: launches')
+                ended = [request['complete'] for request in document['requests']]
+                checks.equal([True, True], ended, f'{label}: the last line counts, too')
                 printing.check_edges(checks, label, trace, times, is_late=True)
             rows = [row for request in document['requests'] for row in request['stages'] if row['edges']]
             checks.equal({'inferred'}, {row['edges'] for row in rows}, f'{label}: edges are inferred')
+
+
+def last_lines(checks):
+    """What is printed at once when the last CUDA call is over, before the end of the program."""
+    with lib.workdir() as folder:
+        trace = os.path.join(folder, 'run.stap')
+        env = printing.environment(preload=False, E2E_PAUSE_MS='0')
+        result = lib.run(run('-o', trace, '-m', printing.MAP, lib.program('printer'), 'syscall'), env, folder)
+        checks.equal(0, result.returncode, 'last lines: runs')
+        document = lib.report(checks, '--request', 'all', trace, what='last lines')
+    checks.equal([True], [request['complete'] for request in document['requests'][-1:]], 'last lines: the request is over')
 
 
 def unseen_without(checks):
@@ -123,6 +136,7 @@ def mistakes(checks):
 
 checks = lib.Checks()
 copies(checks)
+last_lines(checks)
 unseen_without(checks)
 static_parent(checks)
 streams(checks)

@@ -84,7 +84,7 @@ def stacks(checks):
         found = [(rows[name]['calls'], rows[name]['launches']) for name in ('sample', 'decode')]
         checks.equal([(1, 2), (1, 3)], found, 'longjmp: the stage that was left ends, the next has its own launches')
     if not lib.is_built('lives_throw'):
-        print('skip: exceptions: no C++ compiler when this was built')
+        checks.skip('exceptions: no C++ compiler when this was built')
         return
     with lib.workdir() as folder:
         document = counted(checks, 'exceptions', folder, [lib.program('lives_throw'), 'stages'])

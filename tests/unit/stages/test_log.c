@@ -151,6 +151,10 @@ bool st_tee_has_more(void)
     return copied != NULL;
 }
 
+void st_tee_wait(void)
+{
+}
+
 void st_tee_read(st_tee_fn fn)
 {
     struct st_stage_match match;
