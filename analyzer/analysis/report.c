@@ -201,8 +201,8 @@ static bool note_left_out(struct st_answer *answer)
     for (size_t i = 0; i < answer->model->trace_count; i++) {
         count += answer->model->traces[i].faults.outside_window;
     }
-    const char *text = st_arena_format(answer->arena, "window: %" PRId64 " operations that were recorded close to it, and "
-                                                      "launched outside, are left out", count);
+    const char *text = st_arena_format(answer->arena, "window: %" PRId64 " operations that were recorded close to it, "
+                                                      "and launched outside, are left out", count);
     return count == 0 || (text && st_answer_remark(answer, text));
 }
 

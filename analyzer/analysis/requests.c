@@ -482,14 +482,23 @@ static int64_t wall_of(const struct st_report_request *request)
     return request->wall_ns.known ? request->wall_ns.value : request->host_return_ns.value;
 }
 
-/* The selected request with the median wall. */
+static bool may_be_typical(const struct st_report_request *request, bool is_partial)
+{
+    return request->selected && request->complete && request->partial == is_partial;
+}
+
+/* Of the selected requests the one with the median wall: of those that were recorded whole, if there are any. */
 static bool find_typical(struct st_report *report)
 {
     int64_t *walls = malloc((report->request_count + 1) * sizeof(*walls));
+    bool is_partial = true;
     size_t count = 0;
     report->typical = -1;
+    for (size_t i = 0; i < report->request_count; i++) {
+        is_partial = is_partial && !may_be_typical(&report->requests[i], false);
+    }
     for (size_t i = 0; walls && i < report->request_count; i++) {
-        if (report->requests[i].selected && report->requests[i].complete) {
+        if (may_be_typical(&report->requests[i], is_partial)) {
             walls[count++] = wall_of(&report->requests[i]);
         }
     }
@@ -497,7 +506,7 @@ static bool find_typical(struct st_report *report)
         st_sort(walls, count);
         for (size_t i = 0; report->typical < 0 && i < report->request_count; i++) {
             const struct st_report_request *request = &report->requests[i];
-            if (request->selected && request->complete && wall_of(request) == walls[(count - 1) / 2]) {
+            if (may_be_typical(request, is_partial) && wall_of(request) == walls[(count - 1) / 2]) {
                 report->typical = (int64_t)i;
             }
         }

@@ -361,9 +361,14 @@ static bool sum_up(struct st_answer *answer, const uint64_t *hashes)
         free(walls);
         return false;
     }
+    bool any_whole = false;
+    for (size_t i = 0; i < model->request_count; i++) {
+        any_whole = any_whole || (answer->phases[i] == ST_PHASE_STEADY && hashes[i] == shape &&
+                                  !model->requests[i].is_partial);
+    }
     for (size_t i = 0; i < model->request_count; i++) {
         const struct st_model_request *request = &model->requests[i];
-        if (answer->phases[i] != ST_PHASE_STEADY || hashes[i] != shape) {
+        if (answer->phases[i] != ST_PHASE_STEADY || hashes[i] != shape || (request->is_partial && any_whole)) {
             continue;
         }
         returns[return_count++] = request->host_end_ns - request->begin_ns;

@@ -306,17 +306,17 @@ static int64_t largest_term(const struct st_report_request *request, const struc
 }
 
 static void say_identity(const struct st_report_request *request, const struct st_report_request_device *device,
-                         const struct st_style *style)
+                         const char *of, const struct st_style *style)
 {
     struct st_scale scale = st_scale_time(style->unit, largest_term(request, device));
     char a[ST_NUMBER_BYTES], b[ST_NUMBER_BYTES], c[ST_NUMBER_BYTES], d[ST_NUMBER_BYTES], e[ST_NUMBER_BYTES],
         f[ST_NUMBER_BYTES];
     struct line line = {.used = 0};
 
-    add(&line, "identity GPU%" PRId64 ": stages %s + shared %s + unattributed %s + other %s + idle %s = request %s %s",
+    add(&line, "identity GPU%" PRId64 ": stages %s + shared %s + unattributed %s + other %s + idle %s = %s %s %s",
         device->device, st_scale_show(&scale, device->stages_self_ns, a), st_scale_show(&scale, device->shared_ns, b),
         st_scale_show(&scale, device->unattributed_ns, c), st_scale_show(&scale, device->other_ns, d),
-        st_scale_show(&scale, device->idle_ns, e),
+        st_scale_show(&scale, device->idle_ns, e), of,
         request->wall_ns.known ? st_scale_show(&scale, request->wall_ns.value, f) : "–", scale.name);
     if (device->residual_ns == 0) {
         st_style_line(style, "%s  ✓ (residual 0 ns)", line.text);
@@ -350,7 +350,8 @@ static void say_idle(const struct st_report_request *request, const struct st_re
     st_style_line(style, "%s", line.text);
 }
 
-static void say_devices(const struct st_report *report, const struct st_report_request *request,
+/* `of`: "request", "window". */
+static void say_devices(const struct st_report *report, const struct st_report_request *request, const char *of,
                         const struct st_style *style)
 {
     if (!request->complete) {
@@ -359,12 +360,14 @@ static void say_devices(const struct st_report *report, const struct st_report_r
     }
     if (!request->devices_known) {
         /* which process has no device time a note says */
-        st_style_line(style, "identity: – (%s)",
-                      strcmp(report->device_time, "not_collected") == 0 ? "no device time in this trace"
-                                                                        : "no device work in this request");
+        if (strcmp(report->device_time, "not_collected") == 0) {
+            st_style_line(style, "identity: – (no device time in this trace)");
+        } else {
+            st_style_line(style, "identity: – (no device work was launched in this %s)", of);
+        }
         return;
     }
-    for (size_t i = 0; i < request->device_count; i++) say_identity(request, &request->devices[i], style);
+    for (size_t i = 0; i < request->device_count; i++) say_identity(request, &request->devices[i], of, style);
     for (size_t i = 0; i < request->device_count; i++) say_idle(request, &request->devices[i], style);
 }
 
@@ -387,7 +390,7 @@ static bool say_window(const struct st_report *report, const struct st_report_re
     st_style_line(style, "%s", "");
     st_style_head(style, "%s", line.text);
     if (!st_view_rows(window, filter, style)) return false;
-    say_devices(report, window, style);
+    say_devices(report, window, "window", style);
     return true;
 }
 
@@ -591,7 +594,7 @@ bool st_view_report(const struct st_report *report, const struct st_filter *filt
         if (!say_selection(report, typical, filter, style)) return false;
         st_style_line(style, "%s", "");
         if (!st_view_rows(typical, filter, style)) return false;
-        if (!typical->partial) say_devices(report, typical, style);
+        if (!typical->partial) say_devices(report, typical, "request", style);
         for (size_t i = 0; i < typical->window_count; i++) {
             if (!say_window(report, &typical->windows[i], filter, style)) return false;
         }

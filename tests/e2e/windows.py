@@ -4,6 +4,7 @@
 there, figures are null with the reason, and nothing counts as lost. By steps (functions and marks), by requests, both,
 several windows, by the profiler, by time, and windows that are never reached."""
 
+import re
 import sys
 
 import lib
@@ -214,6 +215,9 @@ def time_window(checks):
             checks.equal(0, request['devices'][0]['residual_ns'], f'{label}: request {request["id"]}: residual')
             checks.equal(sum(2 + s for s in range(1, STEPS + 1)) + STEPS, lib.rows(request)['sample']['launches'],
                          f'{label}: request {request["id"]}: launches')
+        shown = re.search(r'^rows: request (\d+) alone, (\S+)', lib.stagetap('report', traced.trace).stdout, re.M)
+        checks.ok(shown and int(shown[1]) in [request['id'] for request in whole] and shown[2] != '–',
+                  f'{label}: the table is of one that lies in it whole', shown and shown[0])
 
 
 def no_request_rule(checks):
