@@ -102,14 +102,18 @@ static bool match_named(const char *module, const char *name, struct st_stage_ma
     return false;
 }
 
-static bool match(const struct st_python_frame *frame, struct st_stage_match *ret_match)
+/* *ret_is_final: the answer stays so. As long as it is not known which file is the program's own, it may become
+ * another one. */
+static bool match(const struct st_python_frame *frame, struct st_stage_match *ret_match, bool *ret_is_final)
 {
     char file[PATH_BYTES], module[PATH_BYTES], name[PATH_BYTES];
 
     st_python_frame_text(frame->file, file, sizeof(file));
     st_python_frame_text(frame->name, name, sizeof(name));
+    *ret_is_final = true;
     if (file[0] == '\0' || name[0] == '\0') return false;
     st_python_frame_module(file, module, sizeof(module));
+    *ret_is_final = module[0] || st_python_frames_has_main();
     if (module[0]) return match_named(module, name, ret_match);
     for (uint32_t parts = 1; parts <= PATH_PARTS; parts++) {
         if (st_python_frame_module_guess(file, parts, module, sizeof(module)) && match_named(module, name, ret_match))
@@ -127,9 +131,10 @@ static uint64_t known_of(const struct st_python_frame *frame)
 
     word = atomic_load_explicit(place, memory_order_relaxed);
     if (word >> 24 != key) {
-        uint64_t rule = match(frame, &found) ? found.rule + 1u : 0;
+        bool is_final;
+        uint64_t rule = match(frame, &found, &is_final) ? found.rule + 1u : 0;
         word = key << 24 | rule << 12 | (found.name & 0xfff);
-        atomic_store_explicit(place, word, memory_order_relaxed);
+        if (is_final) atomic_store_explicit(place, word, memory_order_relaxed);
     }
     if (((word >> 12) & 0xfff) == 0) return 0;
     found = (struct st_stage_match){.rule = (uint16_t)(((word >> 12) & 0xfff) - 1), .name = word & 0xfff};
