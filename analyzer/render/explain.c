@@ -82,9 +82,12 @@ const struct st_explanation st_explanations[] = {
      "against."},
     {"recognised", "recognised",
      "No map was set; the program, or a module that it imported, told which preset is for it."},
-    {"checked|oldest|newest|package", "checked",
+    {"as set|inline|auto", "as set|inline|auto",
+     "Where the stage map came from: a preset or file that was named, rules as text, or no map was set and no preset "
+     "was recognised."},
+    {"checked|oldest|newest|package", "checked|preset",
      "The versions that the names in a preset were compared with: OLDEST–NEWEST."},
-    {"outside|covered|not recorded", "to be verified|version not recorded",
+    {"covered|not recorded", "to be verified|version not recorded",
      "No one has compared the preset with the version that was found: names may have changed, and rules then match "
      "nothing or the wrong function."},
     {"cuda_work_seen", "no CUDA work seen", "Not one launch, copy or memset was recorded, and nothing was lost."},
@@ -159,7 +162,7 @@ const struct st_explanation st_explanations[] = {
     {"after", "after the request|after",
      "Of a request: stages entered on its thread after it, before the next one (the tail); not part of the wall. Of a "
      "gap: the row of the first operation to start behind it."},
-    {"outside", "outside|before the first request|between requests|between|after the last request",
+    {"outside", "outside|outside of requests|before the first request|between requests|between|after the last request",
      "Stages and device work that belong to no request and no tail."},
 
     /* the stage table */
@@ -248,7 +251,7 @@ const struct st_explanation st_explanations[] = {
     {"host_late", "host late", "The call that launched the next operation was entered after the gap had begun."},
     {"dependency", "dependency", "The next operation was enqueued in time, but had to wait for something."},
     {"excluded", "excluded", "Not explained, because the trace does not have this stretch of time whole."},
-    {"excluded.window_edge", "window edge (excluded)", "Full detail was not recorded on both sides of it."},
+    {"excluded.window_edge", "window edge (excluded)|window edge", "Full detail was not recorded on both sides of it."},
     {"excluded.missing_data", "missing data (excluded)", "Events were lost there."},
     {"excluded.own_overhead", "own overhead (excluded)", "stagetap itself was at work."},
     {"before_first", "before first work", "From the request's begin to its first operation on this device."},
@@ -258,7 +261,7 @@ const struct st_explanation st_explanations[] = {
      "The program's own code behind a call that waited until the queue was empty, such as cuStreamSynchronize."},
     {"host_late.after_copy", "host late: after a copy",
      "The program's own code behind a copy that waited until the queue was empty, such as reading a value back."},
-    {"host_late.own_code", "host late: own code",
+    {"host_late.own_code", "host late: own code|own code",
      "The program's own code was slower than the device, with no wait in front of it. Time off the CPU is in here "
      "where it was not recorded."},
     {"host_late.off_cpu", "host late: off-CPU", "The launching thread did not run: run queue, file I/O, a lock."},
@@ -266,7 +269,7 @@ const struct st_explanation st_explanations[] = {
     {"host_late.module_load", "host late: module load",
      "The launching thread loaded code: a module, or the first launch of a function."},
     {"host_late.graph_instantiate", "host late: graph instantiate", "The launching thread built a CUDA graph."},
-    {"host_late.other_call", "host late: other call", "The launching thread was in another CUDA call."},
+    {"host_late.other_call", "host late: other call|other call", "The launching thread was in another CUDA call."},
     {"dependency.event_wait", "dependency: event wait", "The stream waited for an event of another stream."},
     {"dependency.other_stream", "dependency: other stream", "The stream waited for the default stream, or it for it."},
     {"dependency.host_function", "dependency: host function",
