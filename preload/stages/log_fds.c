@@ -152,7 +152,8 @@ static ssize_t our_sendto(int fd, const void *text, size_t length, int flags, co
 }
 static ssize_t our_sendmsg(int fd, const struct msghdr *message, int flags)
 {
-    PRINTING(sendmsg, note_parts(fd, message->msg_iov, message->msg_iovlen, done, begin_ticks), fd, message, flags)
+    PRINTING(sendmsg, if (done > 0) note_parts(fd, message->msg_iov, message->msg_iovlen, done, begin_ticks), fd,
+             message, flags)
 }
 
 static int our_dup(int from)

@@ -92,9 +92,12 @@ static void look_into(FILE *file, uint64_t begin_ticks)
     }
 }
 
+/* Of others nothing is read: of NULL, and of FILEs without a descriptor (the number of open_memstream's is what its
+ * memory held before). What goes through a further FILE of 1 or 2 is seen when it is flushed. */
 static inline bool is_looked_at(const FILE *file)
 {
-    return !(file->_flags & IS_UNBUFFERED) && (file->_fileno == FIRST || file->_fileno == LAST);
+    return file != NULL && (file == stdout || file == stderr) && !(file->_flags & IS_UNBUFFERED) &&
+           (file->_fileno == FIRST || file->_fileno == LAST);
 }
 
 /* A call that prints, with the FILE locked around it, so that what is new in the buffer afterwards is this thread's. */
@@ -265,7 +268,7 @@ void st_stdio_end(void)
     FILE *const files[] = {stdout, stderr};
 
     for (int i = 0; i < 2; i++)
-        if (files[i] != NULL && is_looked_at(files[i])) look_if_free(files[i], st_ticks());
+        if (is_looked_at(files[i])) look_if_free(files[i], st_ticks());
 }
 
 #define REDIRECT(name, function) {#name, (const void *)our_##function, (void **)(void *)&real.function}

@@ -77,7 +77,8 @@ static uintptr_t definition_from(const struct link_map *map, const char *name)
 {
     for (; map; map = map->l_next) {
         struct st_elf elf;
-        uintptr_t address = st_elf_read(&elf, map->l_addr, map->l_ld) ? st_elf_function(&elf, name) : 0;
+        bool is_read = !st_objects_is_gone(map->l_name) && st_elf_read(&elf, map->l_addr, map->l_ld);
+        uintptr_t address = is_read ? st_elf_function(&elf, name) : 0;
         if (address) {
             return address;
         }

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "objects.h"
+#include "preload/record/syscall.h"
 
 enum { MAX_OBJECTS = 4096, OBJECT_INDEX = 8192, UNINDEXED_OBJECTS = 16 };
 
@@ -163,6 +164,21 @@ static void rewrite_slots_of_all(void)
     st_watch_count(&st_watch.scans);
 }
 
+enum { MAX_GONE = 16 };
+
+static const char *gone[MAX_GONE]; /* the loader's pointers to their names, which nobody frees */
+static uint32_t gone_count;
+
+bool st_objects_is_gone(const char *name)
+{
+    for (uint32_t i = 0; i < gone_count; i++) {
+        if (gone[i] == name) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static uintptr_t dynamic_of(const struct dl_phdr_info *info)
 {
     for (size_t i = 0; i < info->dlpi_phnum; i++) {
@@ -184,7 +200,7 @@ static int list_object(struct dl_phdr_info *info, size_t size, void *arg)
 {
     const bool *may_be_replaced = arg;
     struct table *other = table == &tables[0] ? &tables[1] : &tables[0]; /* filled; `table` is what was */
-    uintptr_t dynamic = dynamic_of(info);
+    uintptr_t dynamic = st_objects_is_gone(info->dlpi_name) ? 0 : dynamic_of(info);
     if (!dynamic || info->dlpi_phdr == own_headers) {
         return 0;
     }
@@ -278,8 +294,20 @@ static const struct link_map *last_object(uint32_t *ret_count)
     return last;
 }
 
+/* A thread that closes an object unmaps it first, then takes it out of the list. Asked as long as nothing else can
+ * have been mapped in its place. */
+static void note_gone(void)
+{
+    for (const struct link_map *map = st_watch_first_map(); map && gone_count < MAX_GONE; map = map->l_next) {
+        if (!st_objects_is_gone(map->l_name) && !st_sys_is_readable((uintptr_t)map->l_ld)) {
+            gone[gone_count++] = map->l_name;
+        }
+    }
+}
+
 void st_objects_fork_child(void)
 {
+    note_gone();
     fork_last = last_object(&fork_count);
     is_forked = true;
 }
@@ -304,7 +332,7 @@ bool st_watch_is_blocked(void)
 static int note_own_headers(struct dl_phdr_info *info, size_t size, void *arg)
 {
     const struct link_map *own = arg;
-    if (dynamic_of(info) == (uintptr_t)own->l_ld) {
+    if (!st_objects_is_gone(info->dlpi_name) && dynamic_of(info) == (uintptr_t)own->l_ld) {
         own_headers = info->dlpi_phdr;
         return 1;
     }

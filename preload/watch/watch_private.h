@@ -52,6 +52,8 @@ bool st_objects_find(const void *address, uint32_t *ret_owner, const char **ret_
 void st_objects_deepbind(void);
 
 void st_objects_fork_child(void);
+/* Another thread was closing it when this process forked: it is in the loader's lists for ever, but not mapped. */
+bool st_objects_is_gone(const char *name);
 /* The loader's lock was seen free by the thread that calls. */
 void st_objects_lock_is_free(void);
 

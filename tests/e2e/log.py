@@ -152,7 +152,7 @@ def cancelled(checks):
 
 
 def ends(checks):
-    for how in ('abort', '_exit', 'segv', 'fork', 'redirect', 'error'):
+    for how in ('abort', '_exit', 'segv', 'fork', 'redirect', 'error', 'odd'):
         for sink in ('pipe', 'terminal') if how == 'fork' else ('pipe',):
             with lib.workdir() as folder:
                 trace, _ = pair(checks, f'{how}, {sink}', [lib.program('printer'), 'printf-full', how], sink, folder)
@@ -160,6 +160,8 @@ def ends(checks):
                 checks.equal(1, len([name for name in os.listdir(folder) if name.endswith('.stap')]),
                              f'{how}, {sink}: a child without CUDA leaves no trace')
             checks.equal([printing.TRUTH, printing.TRUTH], [printing.stages(request) for request in document['requests'][:2]], f'{how}, {sink}: stages')
+            if how == 'odd':
+                checks.equal(2, len(document['requests']), 'odd: what is written to memory is no line')
 
 
 def without_reader(checks):

@@ -77,6 +77,13 @@ def forks(checks):
     simple(checks, 'fork_inside', 2, 2)
 
 
+def fork_gone(checks):
+    """The child's first call, while another thread of the parent was closing a library."""
+    with lib.workdir() as folder:
+        _, seen = lives.twice(checks, 'fork_gone', folder, lives.lives('fork_gone'))
+        checks.equal((0, 'child 9\n'), (seen.returncode, seen.stdout), 'fork_gone: the child gets its error')
+
+
 def fork_before(checks):
     """Parent and child race for the name; under `stagetap run` both have its run id."""
     with lib.workdir() as folder:
@@ -346,6 +353,7 @@ def main():
         fork_storm(checks, STORM['long'])
         checks.finish()
     forks(checks)
+    fork_gone(checks)
     fork_before(checks)
     run_ids(checks)
     fork_storm(checks, STORM['short'])

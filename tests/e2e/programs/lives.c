@@ -126,6 +126,7 @@ static const struct {
     {"fork_before", lives_fork_before},
     {"fork_inside", lives_fork_inside},
     {"fork_bare", lives_fork_bare},
+    {"fork_gone", lives_fork_gone},
     {"fork_clone", lives_fork_clone},
     {"fork_storm", lives_fork_storm},
     {"vfork_exec", lives_vfork_exec},

@@ -52,6 +52,7 @@ int lives_fork_request(int number);
 int lives_fork_before(int number);
 int lives_fork_inside(int number);
 int lives_fork_bare(int number);
+int lives_fork_gone(int number);
 int lives_fork_clone(int number);
 int lives_fork_storm(int number);
 int lives_vfork_exec(int number);

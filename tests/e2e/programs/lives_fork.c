@@ -2,9 +2,12 @@
 /* Cases with more than one process; see lives.h. What children return is printed by their parent. */
 #include "lives.h"
 
+#include <dlfcn.h>
+#include <link.h>
 #include <signal.h>
 #include <spawn.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -158,6 +161,43 @@ static int stray(lives_work inside, int number)
 int lives_fork_bare(int number)
 {
     return stray(bare_inside, number);
+}
+
+static int take_away(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    const struct link_map *map = arg;
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), begin = UINTPTR_MAX, end = 0;
+
+    if (info->dlpi_name != map->l_name)
+        return 0;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        uintptr_t from = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
+
+        if (info->dlpi_phdr[i].p_type != PT_LOAD)
+            continue;
+        begin = from < begin ? from : begin;
+        end = from + info->dlpi_phdr[i].p_memsz > end ? from + info->dlpi_phdr[i].p_memsz : end;
+    }
+    begin &= ~(page - 1);
+    /* nothing else shall come to lie there */
+    int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED;
+    return mmap((void *)begin, end - begin, PROT_NONE, flags, -1, 0) == (void *)begin ? 1 : -1;
+}
+
+/* What the child of a fork finds where another thread is in dlclose: an object that is listed, and not mapped. */
+int lives_fork_gone(int number)
+{
+    lives_set_up();
+    lives_picture(NULL);
+    CHECK(cuCtxSynchronize());
+    void *library = dlopen("libresolv.so.2", RTLD_NOW);
+    if (!library || dl_iterate_phdr(take_away, library) != 1)
+        return 1;
+    pid_t child = fork();
+    if (child == 0)
+        _exit(cuLaunchKernel(lives_device.quick, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL) == 0 ? 1 : 9);
+    show("child", child);
+    _exit(0); /* the loader would run its destructors */
 }
 
 int lives_fork_clone(int number)

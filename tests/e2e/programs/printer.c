@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -193,6 +194,33 @@ static void redirect(void)
     fflush(stdout);
 }
 
+/* What libc takes without a look: no FILE, no message, a FILE whose descriptor is what its memory held before. */
+static void print_oddly(void)
+{
+    enum { CHUNKS = 40, STEP = 16 };
+    FILE *volatile no_file = NULL;
+    const struct msghdr *volatile no_message = NULL;
+    int *dirty[CHUNKS];
+    char *text;
+    size_t bytes;
+
+    for (int i = 0; i < CHUNKS; i++) {
+        size_t words = (size_t)(400 + i * STEP) / sizeof(int);
+
+        dirty[i] = malloc(words * sizeof(int));
+        for (size_t at = 0; dirty[i] && at < words; at++)
+            dirty[i][at] = 1;
+    }
+    for (int i = 0; i < CHUNKS; i++)
+        free(dirty[i]);
+    FILE *memory = open_memstream(&text, &bytes);
+    if (!memory || fprintf(memory, "picture 3\nencode\n") < 0 || fclose(memory) != 0)
+        exit(9);
+    free(text);
+    fprintf(stderr, "%d ", (int)fwrite("", 0, 1, no_file));
+    fprintf(stderr, "%d %d\n", (int)sendmsg(1, no_message, 0), errno);
+}
+
 static int end(const char *how)
 {
     if (strcmp(how, "abort") == 0)
@@ -218,6 +246,8 @@ static int end(const char *how)
 
         fprintf(stderr, "%d %d %d\n", result, flushed, flushed ? errno : 0);
     }
+    if (strcmp(how, "odd") == 0)
+        print_oddly();
     if (strcmp(how, "redirect") == 0)
         redirect();
     return 0;
