@@ -146,15 +146,18 @@ static bool is_our_earlier_image(const struct st_trace_header *header, const str
 
 /* ---- opening ---------------------------------------------------------------------------------- */
 
-/* Away from 0, 1 and 2: a program that closed its standard output must not write into the trace. Returns the
- * descriptor to use, or -1 (errno kept) if there is none. */
+/* Away from the numbers that the program's own files get, 0, 1 and 2 above all: one that closed its standard output
+ * must not write into the trace. Returns the descriptor to use, or -1 (errno kept) if there is none. */
 static int raise_descriptor(int fd)
 {
     enum { OUT_OF_THE_WAY = 64 };
-    if (fd < 0 || fd > 2) {
+    if (fd < 0 || fd >= OUT_OF_THE_WAY) {
         return fd;
     }
     int high = st_fcntl(fd, F_DUPFD_CLOEXEC, OUT_OF_THE_WAY);
+    if (high < 0 && fd > 2) {
+        return fd;
+    }
     high = high < 0 ? st_fcntl(fd, F_DUPFD_CLOEXEC, 3) : high;
     int saved_errno = errno;
     close(fd);
