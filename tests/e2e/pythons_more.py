@@ -164,7 +164,7 @@ def other_hooks(checks, python):
     hook = os.path.join(lib.BUILD, 'tests', 'e2e', 'libeval_hook.so')
     document = same(checks, python, 'other_hook', hook, judge=launches_right(checks))
     checks.ok(document and way(document) == f'{python.version}: {python.hook}', f'Python {python.version} after: the way')
-    path, home = embedded_library(python)
+    path, home = embedded_library(checks, python)
     if not path:
         return
     label = f'Python {python.version} another hook before us'
@@ -178,7 +178,7 @@ def other_hooks(checks, python):
 
 def lives(checks, python):
     """Initialised three times in one process."""
-    path, home = embedded_library(python)
+    path, home = embedded_library(checks, python)
     if not path:
         return
     label = f'Python {python.version} three lives'

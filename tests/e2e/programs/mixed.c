@@ -4,16 +4,18 @@
  * Says FUNCTION KERNEL LAUNCHES KERNELS for each way.
  */
 #include <pthread.h>
+#include <unistd.h>
 
 #include "mixed.h"
 
-enum { THREADS = 8 };
+enum { THREADS = 8, BETWEEN_US = 500 /* the requests overlap, and nobody doubts which was first */ };
 
 static void *thread_main(void *argument)
 {
     struct mixed_job *job = argument;
 
     CHECK(cuCtxSetCurrent(job->context));
+    usleep((useconds_t)job->number * BETWEEN_US);
     mixed_request(job);
     return NULL;
 }
